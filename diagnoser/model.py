@@ -1,0 +1,237 @@
+"""The types that travel between rooms: lines, records, samples, events, facts and runs."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: A rank or replica: sorted (label, value) pairs such as ``(("dp", "0"),)`` or ``(("engine", "003"),)``.
+Group = tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True, frozen=True)
+class Origin:
+    """Where a piece of evidence was read: input name and 1-based physical line."""
+
+    source: str
+    line: int
+
+
+@dataclass(slots=True, frozen=True)
+class Problem:
+    """Something that could not be read; everything else is still judged."""
+
+    source: str
+    line: int | None
+    text: str
+
+
+@dataclass(slots=True)
+class Line:
+    """One line as the server wrote it, after the runtime's envelope was peeled off.
+
+    ``time`` is the envelope's own time in epoch seconds UTC (None when the envelope has none). ``stream`` names the
+    writer (pod/container, compose service, journald unit; "" for a bare log): lines of one stream form one history.
+    ``number`` is the physical line in the source; pieces split off one physical line (carriage returns) share it.
+    """
+
+    source: str
+    number: int
+    text: str
+    time: float | None
+    stream: str
+    envelope: str
+
+
+@dataclass(slots=True)
+class Record:
+    """One logical log record: prefix parsed, continuation lines joined by newlines.
+
+    ``kind`` says what the line is, so that rules look only where the engine itself speaks:
+    "message" (an engine logger), "stats" (a periodic statistics line), "request" (quotes user text: never matched),
+    "access" (HTTP access line), "traceback" (an uncaught Python traceback, bare), "raw" (anything unprefixed).
+    ``time`` is seconds since the epoch in the log's own clock; ``time_known`` tells "full" (year known),
+    "yearless" (a nominal leap year was put in), "clock" (only HH:MM:SS) or "" (no time at all).
+    """
+
+    origin: Origin
+    text: str
+    kind: str = "message"
+    dialect: str = ""
+    level: str = ""
+    time: float | None = None
+    time_known: str = ""
+    process: str = ""
+    ranks: Group = ()
+    where: str = ""
+    stream: str = ""
+    last_line: int = 0
+
+
+@dataclass(slots=True, frozen=True)
+class Event:
+    """A message that matched an event template. ``fields`` are the typed placeholders of the template."""
+
+    name: str
+    origin: Origin
+    time: float | None
+    text: str
+    fields: Mapping[str, Any]
+    ranks: Group = ()
+    process: str = ""
+    phase: str = "startup"
+    seq: int = 0
+
+
+@dataclass(slots=True, frozen=True)
+class Fact:
+    """What a run is. ``state``: "set" by the operator, "default", or "observed" (printed, unknown which)."""
+
+    name: str
+    value: Any
+    origin: Origin
+    excerpt: str
+    state: str = "observed"
+
+
+class Table:
+    """Samples of one group (rank, engine) in columns; halves its resolution when it grows past ``limit`` rows.
+
+    A row is one statistics line. Missing fields are NaN. ``weight`` counts the lines a row stands for after
+    coarsening; ``text`` keeps the line for evidence. Memory is bounded by ``limit`` whatever the log's length.
+    """
+
+    __slots__ = ("columns", "group", "kinds", "limit", "line", "loaded", "source", "text", "time", "weight")
+
+    def __init__(self, group: Group, kinds: Mapping[str, str], limit: int = 8192) -> None:
+        self.group = group
+        self.kinds = kinds
+        self.limit = limit
+        self.time: array[float] = array("d")
+        self.weight: array[float] = array("d")
+        self.line: array[int] = array("q")
+        self.source: list[str] = []
+        self.text: list[str] = []
+        self.columns: dict[str, array[float]] = {}
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def append(self, time: float, origin: Origin, text: str, values: Mapping[str, float]) -> None:
+        """Add one row; ``time`` may be NaN. ``values`` maps series name to number in the series' unit."""
+        rows = len(self.time)
+        for name in values:
+            if name not in self.columns:
+                self.columns[name] = array("d", [NAN]) * rows
+        for name, column in self.columns.items():
+            column.append(values.get(name, NAN))
+        self.time.append(time)
+        self.weight.append(1.0)
+        self.line.append(origin.line)
+        self.source.append(origin.source)
+        self.text.append(text)
+        if rows + 1 >= self.limit:
+            self._coarsen()
+
+    def _coarsen(self) -> None:
+        pairs = len(self.time) // 2 * 2
+        for name, column in self.columns.items():
+            self.columns[name] = array("d", _merge(column, pairs, self.kinds.get(name, "gauge")))
+        self.weight = array("d", [self.weight[i] + self.weight[i + 1] for i in range(0, pairs, 2)])
+        self.time = self.time[0:pairs:2]
+        self.line = self.line[0:pairs:2]
+        self.source = self.source[0:pairs:2]
+        self.text = self.text[0:pairs:2]
+
+
+NAN = float("nan")
+
+
+def _merge(column: array[float], pairs: int, kind: str) -> Iterator[float]:
+    """Merge neighbours: counters of an interval add up, totals keep the later value, gauges average."""
+    for i in range(0, pairs, 2):
+        left, right = column[i], column[i + 1]
+        if left != left or right != right:
+            yield right if left != left else left
+        elif kind == "count":
+            yield left + right
+        elif kind == "total":
+            yield right
+        else:
+            yield (left + right) / 2
+
+
+@dataclass(slots=True)
+class EventLog:
+    """All occurrences of one event in one run; keeps the first and last instances, and every time, bounded."""
+
+    name: str
+    count: int = 0
+    first: Event | None = None
+    last: Event | None = None
+    kept: list[Event] = field(default_factory=list)
+    times: array[float] = field(default_factory=lambda: array("d"))
+    ranks: set[Group] = field(default_factory=set)
+    phases: dict[str, int] = field(default_factory=dict)
+
+    KEEP = 512
+    TIMES = 100_000
+
+    def add(self, event: Event) -> None:
+        """Record one occurrence."""
+        self.count += 1
+        if self.first is None:
+            self.first = event
+        self.last = event
+        if len(self.kept) < self.KEEP:
+            self.kept.append(event)
+        if event.time is not None and len(self.times) < self.TIMES:
+            self.times.append(event.time)
+        self.ranks.add(event.ranks)
+        self.phases[event.phase] = self.phases.get(event.phase, 0) + 1
+
+
+@dataclass(slots=True)
+class Residue:
+    """WARNING/ERROR records of one shape that no rule recognised."""
+
+    template: str
+    level: str
+    count: int
+    first: Event
+    last: Event
+
+
+@dataclass(slots=True)
+class Run:
+    """One server lifetime in one stream: its configuration, timeline and end.
+
+    ``end``: "clean" (orderly stop), "crash" (died of an error the log shows), "killed" (ended from outside),
+    "running" (still serving at the last line), "cut" (the log ends during start-up without an error).
+    ``complete_start`` is False when the log begins in the middle of this run.
+    """
+
+    id: int
+    stream: str
+    engine: str = ""
+    version: str = ""
+    first: Origin | None = None
+    last: Origin | None = None
+    started: float | None = None
+    ended: float | None = None
+    time_known: str = ""
+    ready: float | None = None
+    stopping: float | None = None
+    complete_start: bool = True
+    end: str = "cut"
+    lines: int = 0
+    records: int = 0
+    tables: dict[Group, Table] = field(default_factory=dict)
+    events: dict[str, EventLog] = field(default_factory=dict)
+    facts: dict[str, Fact] = field(default_factory=dict)
+    arguments: dict[str, Fact] = field(default_factory=dict)
+    residue: dict[str, Residue] = field(default_factory=dict)
+    levels: dict[str, int] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
