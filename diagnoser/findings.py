@@ -1,0 +1,167 @@
+"""The report as data: the public JSON contract, version 1. Field order here is key order there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+SCHEMA_VERSION = "1.0"
+
+
+@dataclass(slots=True)
+class Evidence:
+    """One line that proves a finding. ``time`` is ISO 8601 in the log's own clock, without a year where it has none."""
+
+    source: str
+    line: int
+    time: str | None
+    text: str
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Advice:
+    """One change: a flag, an environment variable or an action, from what to what, at what price."""
+
+    flag: str | None
+    env: str | None
+    action: str | None
+    current: str | None
+    proposed: str | None
+    text: str
+    tradeoff: str
+
+
+@dataclass(slots=True)
+class Finding:
+    """A cause with its proof. ``role`` is "root" or "consequence"; ``runs`` are ids of the runs that show it."""
+
+    id: str
+    stage: str
+    title: str
+    severity: str
+    confidence: str
+    role: str
+    explains: list[str]
+    explained_by: str | None
+    runs: list[int]
+    meaning: str
+    impact: str
+    window: str
+    evidence: list[Evidence]
+    remedies: list[Advice]
+    verify: str
+    docs: str
+
+
+@dataclass(slots=True)
+class FigureRow:
+    """One key figure of a run over time. ``points`` are means of equal time slices, None where nothing was printed."""
+
+    name: str
+    title: str
+    unit: str
+    median: float
+    max: float
+    min: float
+    samples: int
+    points: list[float | None]
+
+
+@dataclass(slots=True)
+class RunReport:
+    """One server lifetime. ``facts`` maps fact name to value; ``figures`` maps series name to its figures."""
+
+    id: int
+    stream: str
+    engine: str
+    engine_version: str
+    started: str | None
+    ended: str | None
+    end: str
+    complete_start: bool
+    lines: int
+    stats_samples: int
+    stats_interval: float | None
+    facts: dict[str, Any]
+    figures: dict[str, FigureRow]
+
+
+@dataclass(slots=True)
+class Stage:
+    """State of one of the eight stages: "cause", "suspect", "ok", "unknown" or "n/a", with the reason."""
+
+    name: str
+    state: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Check:
+    """One line of the checklist D1 to D8: "pass", "fail", "unknown" or "n/a"."""
+
+    id: str
+    title: str
+    state: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Unknown:
+    """A symptom that could not be decided and the input that would decide it."""
+
+    symptom: str
+    rule: str
+    needs: str
+
+
+@dataclass(slots=True)
+class Unrecognised:
+    """WARNING or ERROR lines of one shape that no rule knows."""
+
+    template: str
+    count: int
+    level: str
+    first: Evidence
+    last_time: str | None
+
+
+@dataclass(slots=True)
+class Input:
+    """One input and how well it could be read."""
+
+    name: str
+    kind: str
+    envelope: str
+    lines: int
+    bytes: int
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Plan:
+    """One next experiment and the launch command it leads to: ``remove`` and ``add`` are command-line words."""
+
+    finding: str
+    remove: list[str]
+    add: list[str]
+    env: list[str]
+    command: str
+
+
+@dataclass(slots=True)
+class Report:
+    """Everything that `diagnose` has to say. ``healthy`` is None when too little could be seen to tell."""
+
+    schema_version: str
+    tool: dict[str, str]
+    healthy: bool | None
+    runs: list[RunReport]
+    findings: list[Finding]
+    stages: list[Stage]
+    checklist: list[Check]
+    plan: Plan | None
+    unknown: list[Unknown]
+    unrecognised: list[Unrecognised]
+    inputs: list[Input]
+    rules: dict[str, int]  # "fired", "clear", "unknown", "not_applicable"

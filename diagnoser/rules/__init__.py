@@ -1,0 +1,1 @@
+"""Rules: YAML on disk to checked objects, and their evaluation over a run."""

@@ -1,0 +1,133 @@
+"""A rule base in memory: what the loader makes of the YAML files and everything to its right uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+SEVERITIES = ("info", "warning", "critical")
+CONFIDENCES = ("possible", "likely", "certain")
+STAGES = ("ingress", "scheduling", "memory", "cache", "compute", "comms", "output", "platform")
+
+
+@dataclass(slots=True, frozen=True)
+class Node:
+    """One node of a parsed expression: operator, children and constants, and where it stands in its text.
+
+    ``text`` is the source text of the node (for ``--why``); ``kind`` its checked type: "bool", "number", "text",
+    "version", "list". Plain data: it can be pickled or turned to JSON and back.
+    """
+
+    op: str
+    args: tuple[Any, ...] = ()
+    text: str = ""
+    kind: str = ""
+
+
+@dataclass(slots=True, frozen=True)
+class Place:
+    """Where something stands in a rule file, for errors."""
+
+    file: str
+    line: int
+    column: int = 1
+
+
+@dataclass(slots=True, frozen=True)
+class Template:
+    """One spelling of a message, ready to match: ``anchor`` is the literal prefilter, ``pattern`` the regex text."""
+
+    engine: str  # "vllm", "sglang", "any", ...
+    text: str
+    anchor: str
+    pattern: str
+    converters: tuple[tuple[str, str], ...] = ()  # (field, int|float|gib|text|word)
+    versions: str = ""
+    place: Place = Place("", 0)
+
+
+@dataclass(slots=True, frozen=True)
+class EventSpec:
+    """An event of the vocabulary and every template that makes it."""
+
+    name: str
+    title: str
+    templates: tuple[Template, ...]
+    where: str = "message"  # message | traceback | stats | access | everything
+    level: str = ""
+    role: str = "notice"
+    phase: str = "any"
+    sets: tuple[tuple[str, str | Node], ...] = ()  # fact, field name or expression over the fields
+    source: str = ""
+    place: Place = Place("", 0)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Field name to type, over all templates."""
+        return {name: kind for template in self.templates for name, kind in template.converters}
+
+
+@dataclass(slots=True, frozen=True)
+class Remedy:
+    """One thing to change. Exactly one of ``knob``, ``flag``, ``env``, ``action`` is set."""
+
+    knob: str = ""
+    flag: tuple[tuple[str, str], ...] = ()  # (engine, --flag)
+    env: tuple[tuple[str, str], ...] = ()  # (engine, VARIABLE)
+    action: str = ""
+    to: Node | None = None
+    by: str = ""  # raise | lower | set | remove
+    condition: Node | None = None
+    engines: tuple[str, ...] = ()
+    text: str = ""
+    tradeoff: str = ""
+
+
+@dataclass(slots=True, frozen=True)
+class Example:
+    """A small log written in a rule file, expanded to lines, and what must come of it."""
+
+    name: str
+    lines: tuple[str, ...]
+    severity: str = ""
+    remedies: tuple[str, ...] = ()
+    place: Place = Place("", 0)
+
+
+@dataclass(slots=True, frozen=True)
+class Rule:
+    """One cause. Texts may hold ``{expression:format}`` placeholders."""
+
+    id: str
+    title: str
+    stage: str
+    status: str
+    severity: tuple[tuple[str, Node | None], ...]  # (level, condition); None holds always; first true wins
+    gain: int
+    source: tuple[str, ...]
+    symptoms: tuple[tuple[str, Node], ...]
+    when: Node
+    unless: tuple[str, ...]
+    supports: tuple[Node, ...]
+    confidence: str
+    explains: tuple[str, ...]
+    meaning: str
+    impact: str
+    false_positives: str
+    needs: str
+    remedies: tuple[Remedy, ...]
+    verify: str
+    fires: tuple[Example, ...] = ()
+    silent: tuple[Example, ...] = ()
+    place: Place = Place("", 0)
+    placeholders: tuple[tuple[str, Node], ...] = ()  # every expression used inside {} of this rule's texts
+
+
+@dataclass(slots=True)
+class RuleBase:
+    """Everything loaded: rules by id, events by name, symptoms by name (with the rule that defines each)."""
+
+    rules: dict[str, Rule] = field(default_factory=dict)
+    events: dict[str, EventSpec] = field(default_factory=dict)
+    symptoms: dict[str, Node] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
