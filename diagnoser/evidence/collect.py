@@ -1,0 +1,180 @@
+"""Records in, runs out: splits lifetimes, counts phases, and hands every record to samples, events, facts or residue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from diagnoser.evidence import facts as fact_room
+from diagnoser.evidence import residue
+from diagnoser.evidence.lifetime import Lifetime
+from diagnoser.evidence.samples import Sampler
+from diagnoser.formats.base import StatsLine
+from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.model import Event, EventLog, Origin, Record, Run
+
+#: Excerpt of a record kept with an event.
+TEXT = 4000
+
+
+class Spec(Protocol):
+    """What this room needs to know of an event (``rules.model.EventSpec``)."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def sets(self) -> tuple[tuple[str, Any], ...]: ...
+
+
+@dataclass(slots=True, frozen=True)
+class Match:
+    """One event found in a record."""
+
+    spec: Spec
+    fields: dict[str, Any]
+    line_offset: int
+
+
+class Matcher(Protocol):
+    """Finds events in a record for a given engine (``rules.matcher.Matcher``)."""
+
+    def match(self, record: Record, engine: str) -> Iterable[Match]: ...
+
+
+class Readers(Protocol):
+    """What the formats room offers beyond records."""
+
+    def stats(self, record: Record) -> StatsLine | None: ...
+    def dump(self, record: Record) -> fact_room.Dump | None: ...
+    def engine(self, record: Record) -> str: ...
+
+
+DefaultOf = Callable[[str, str], Any]
+
+
+@dataclass(slots=True)
+class Collector:
+    """Builds the runs of one diagnosis. Feed records in order per stream; call ``finish`` once."""
+
+    vocabulary: Vocabulary
+    matcher: Matcher
+    readers: Readers
+    default_of: DefaultOf
+    engine: str = ""
+    runs: list[Run] = field(default_factory=list)
+    _open: dict[str, Lifetime] = field(default_factory=dict)
+    _samplers: dict[str, Sampler] = field(default_factory=dict)
+    _host: list[tuple[str, Record]] = field(default_factory=list)
+
+    def add(self, record: Record, source: str) -> None:
+        """Take one record of the named input."""
+        if record.dialect == "kernel":
+            # The host's kernel speaks about every server of that input; it is dealt out at the end.
+            if len(self._host) < 10_000:
+                self._host.append((source, record))
+            return
+        key = f"{source}\0{record.stream}"
+        life = self._open.get(key)
+        if life is None:
+            life = self._open[key] = self._begin(record.stream, source, restarts=0)
+        engine = self.engine or self.readers.engine(record) or life.run.engine
+        matches = list(self.matcher.match(record, engine))
+        if any(match.spec.role == "start" for match in matches) and life.restarts(record, matches):
+            life.close()
+            life = self._open[key] = self._begin(record.stream, source, restarts=life.number + 1)
+        if engine and not life.run.engine:
+            life.run.engine = engine
+        self._take(life, record, matches)
+
+    def finish(self) -> list[Run]:
+        """Close every run, deal out kernel records, drop streams in which no server spoke, number what is left."""
+        for life in self._open.values():
+            life.close()
+        kept = [run for run in self.runs if run.engine]
+        self.runs = kept or [run for run in self.runs if run.records]
+        for source, record in self._host:
+            self._deal(source, record)
+        for number, run in enumerate(self.runs):
+            run.id = number
+        return self.runs
+
+    def _begin(self, stream: str, source: str, restarts: int) -> Lifetime:
+        run = Run(id=len(self.runs), stream=stream, engine=self.engine)
+        run.sources.append(source)
+        self.runs.append(run)
+        return Lifetime(run, restarts)
+
+    def _take(self, life: Lifetime, record: Record, matches: list[Match]) -> None:
+        run = life.run
+        life.see(record)
+        stats = self.readers.stats(record) if record.kind == "stats" else None
+        if stats is not None:
+            row = self._sampler(run.engine).add(run, record, stats)
+            life.see_sample(record, row)
+        dump = self.readers.dump(record) if record.kind in ("message", "raw") else None
+        if dump is not None:
+            fact_room.read_dump(run, record, dump, self.vocabulary, self.default_of)
+        quiet = bool(matches) or stats is not None or dump is not None
+        for match in matches:
+            self._event(life, record, match)
+        level = residue.level_of(record) if record.kind not in ("stats", "request") else ""
+        if record.kind == "traceback":
+            level = level or "ERROR"
+        if level:
+            run.levels[level] = run.levels.get(level, 0) + 1
+        if not quiet and level in ("WARNING", "ERROR", "CRITICAL", "FATAL") and record.kind != "access":
+            residue.keep(run, record, level, self._make(life, record, "", {}, 0))
+
+    def _event(self, life: Lifetime, record: Record, match: Match) -> None:
+        event = self._make(life, record, match.spec.name, match.fields, match.line_offset)
+        add_event(life.run, event)
+        life.see_event(record, match.spec.role, match.spec.name)
+        if match.spec.sets:
+            fact_room.apply_event(life.run, event, match.spec.sets)
+
+    def _make(self, life: Lifetime, record: Record, name: str, fields: dict[str, Any], offset: int) -> Event:
+        line = min(record.origin.line + offset, max(record.last_line, record.origin.line))
+        text = record.text
+        if offset:
+            # Show the line that matched first, then what stood around it.
+            lines = text.split("\n")
+            text = "\n".join([lines[offset] if offset < len(lines) else lines[-1], *lines[:offset]])
+        return Event(
+            name,
+            Origin(record.origin.source, line),
+            record.time,
+            text[:TEXT],
+            fields,
+            record.ranks,
+            record.process,
+            life.phase,
+            life.seq,
+        )
+
+    def _deal(self, source: str, record: Record) -> None:
+        for run in self.runs:
+            if source not in run.sources:
+                continue
+            inside = run.started is None or record.time is None or record.time >= run.started - 60
+            if inside and (run.ended is None or record.time is None or record.time <= run.ended + 600):
+                life = Lifetime(run, 0)
+                life.phase = "serving" if run.ready is not None else "startup"
+                life.seq = run.records
+                for match in self.matcher.match(record, run.engine):
+                    add_event(run, self._make(life, record, match.spec.name, match.fields, match.line_offset))
+
+    def _sampler(self, engine: str) -> Sampler:
+        if engine not in self._samplers:
+            self._samplers[engine] = Sampler(self.vocabulary, engine)
+        return self._samplers[engine]
+
+
+def add_event(run: Run, event: Event) -> None:
+    """Put an event into the run's log of that name."""
+    log = run.events.get(event.name)
+    if log is None:
+        log = run.events[event.name] = EventLog(event.name)
+    log.add(event)

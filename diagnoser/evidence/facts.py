@@ -1,0 +1,87 @@
+"""Arguments and facts of a run, read from the engine's own dumps and from events that set them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.model import Event, Fact, Record, Run
+
+#: How much a dump is trusted where two of them name one argument: a resolved configuration beats what was asked for.
+_TRUST = {"engine_config": 2, "server_args": 1, "namespace": 1, "non_default_args": 1}
+
+#: Characters of the dump shown around one argument.
+_MARGIN = 36
+
+
+class Dump(Protocol):
+    """What a dialect's dump parser gives (``formats/pyrepr.py``)."""
+
+    kind: str
+    values: Mapping[str, Any]
+
+
+DefaultOf = Callable[[str, str], Any]
+
+
+def excerpt(text: str, start: int, end: int) -> str:
+    """The part of a long dump around one argument, cut at commas where one is near."""
+    left = max(0, start - _MARGIN)
+    right = min(len(text), end + _MARGIN)
+    piece = text[left:right].replace("\n", " ")
+    return f"{'… ' if left else ''}{piece}{' …' if right < len(text) else ''}"
+
+
+def read_dump(run: Run, record: Record, dump: Dump, vocabulary: Vocabulary, default_of: DefaultOf) -> None:
+    """Add every argument of a dump to ``run.arguments`` and the facts that the vocabulary reads from them.
+
+    ``default_of(argument, engine)`` gives the catalogue's default or None; it decides "set" against "default" in dumps
+    that print everything.
+    """
+    trust = _TRUST.get(dump.kind, 0)
+    for name, value in dump.values.items():
+        known = run.arguments.get(name)
+        state = _state(dump.kind, value.value, default_of(name, run.engine))
+        if known is not None and known.state == "set":
+            state = "set"
+        fact = Fact(name, value.value, record.origin, excerpt(record.text, value.start, value.end), state)
+        # What the operator asked for stays the argument; a resolved configuration only fills what was not asked.
+        if known is None or trust <= _TRUST["non_default_args"]:
+            run.arguments[name] = fact
+        for fact_name in vocabulary.arg_map(run.engine).get(name, ()):
+            set_fact(run, fact_name, fact, resolved=trust > 1)
+
+
+def set_fact(run: Run, name: str, fact: Fact, resolved: bool = False) -> None:
+    """Give a run a fact. None and "auto" never replace a value; a resolved value replaces a requested one."""
+    known = run.facts.get(name)
+    if fact.value is None or (fact.value == "auto" and known is not None):
+        return
+    if known is not None and not resolved and known.state == "set":
+        return
+    state = known.state if known is not None and known.value == fact.value and known.state == "set" else fact.state
+    run.facts[name] = Fact(name, fact.value, fact.origin, fact.excerpt, state)
+
+
+def apply_event(run: Run, event: Event, sets: tuple[tuple[str, Any], ...]) -> None:
+    """Set the facts that an event's template names: from a field, or a constant."""
+    for name, source in sets:
+        value = event.fields.get(source) if isinstance(source, str) else source.args[0]
+        if value is not None and name not in run.facts:
+            run.facts[name] = Fact(name, value, event.origin, event.text.split("\n", 1)[0][:300], "observed")
+        elif value is not None and run.facts[name].state != "observed":
+            # A printed outcome (a reduced limit, a chosen backend) beats the argument it came from.
+            run.facts[name] = Fact(name, value, event.origin, event.text.split("\n", 1)[0][:300], "observed")
+
+
+def _state(kind: str, value: Any, default: Any) -> str:
+    if kind == "non_default_args":
+        return "set"
+    if kind == "engine_config":
+        return "observed"
+    if default is None and value in (None, False):
+        return "default"
+    if default is None:
+        return "observed"
+    return "default" if str(value) == str(default) else "set"
