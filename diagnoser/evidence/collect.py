@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,19 +29,14 @@ class Spec(Protocol):
     def sets(self) -> tuple[tuple[str, Any], ...]: ...
 
 
-@dataclass(slots=True, frozen=True)
-class Match:
-    """One event found in a record."""
-
-    spec: Spec
-    fields: dict[str, Any]
-    line_offset: int
+#: One event found in a record: the event, the template, its typed fields, the matched line and its number in the record.
+Match = tuple[Spec, Any, dict[str, Any], str, int]
 
 
 class Matcher(Protocol):
     """Finds events in a record for a given engine (``rules.matcher.Matcher``)."""
 
-    def match(self, record: Record, engine: str) -> Iterable[Match]: ...
+    def match(self, record: Record, engine: str) -> Sequence[Match]: ...
 
 
 class Readers(Protocol):
@@ -81,8 +76,9 @@ class Collector:
         if life is None:
             life = self._open[key] = self._begin(record.stream, source, restarts=0)
         engine = self.engine or self.readers.engine(record) or life.run.engine
-        matches = list(self.matcher.match(record, engine))
-        if any(match.spec.role == "start" for match in matches) and life.restarts(record, matches):
+        matches = self.matcher.match(record, engine)
+        starts = {spec.name for spec, *_ in matches if spec.role == "start"}
+        if starts and life.restarts(record, starts):
             life.close()
             life = self._open[key] = self._begin(record.stream, source, restarts=life.number + 1)
         if engine and not life.run.engine:
@@ -107,7 +103,7 @@ class Collector:
         self.runs.append(run)
         return Lifetime(run, restarts)
 
-    def _take(self, life: Lifetime, record: Record, matches: list[Match]) -> None:
+    def _take(self, life: Lifetime, record: Record, matches: Sequence[Match]) -> None:
         run = life.run
         life.see(record)
         stats = self.readers.stats(record) if record.kind == "stats" else None
@@ -129,11 +125,12 @@ class Collector:
             residue.keep(run, record, level, self._make(life, record, "", {}, 0))
 
     def _event(self, life: Lifetime, record: Record, match: Match) -> None:
-        event = self._make(life, record, match.spec.name, match.fields, match.line_offset)
+        spec, _, fields, _, offset = match
+        event = self._make(life, record, spec.name, fields, offset)
         add_event(life.run, event)
-        life.see_event(record, match.spec.role, match.spec.name)
-        if match.spec.sets:
-            fact_room.apply_event(life.run, event, match.spec.sets)
+        life.see_event(record, spec.role, spec.name)
+        if spec.sets:
+            fact_room.apply_event(life.run, event, spec.sets)
 
     def _make(self, life: Lifetime, record: Record, name: str, fields: dict[str, Any], offset: int) -> Event:
         line = min(record.origin.line + offset, max(record.last_line, record.origin.line))
@@ -163,8 +160,8 @@ class Collector:
                 life = Lifetime(run, 0)
                 life.phase = "serving" if run.ready is not None else "startup"
                 life.seq = run.records
-                for match in self.matcher.match(record, run.engine):
-                    add_event(run, self._make(life, record, match.spec.name, match.fields, match.line_offset))
+                for spec, _, fields, _, offset in self.matcher.match(record, run.engine):
+                    add_event(run, self._make(life, record, spec.name, fields, offset))
 
     def _sampler(self, engine: str) -> Sampler:
         if engine not in self._samplers:

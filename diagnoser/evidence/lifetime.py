@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
-from typing import Any
 
 from diagnoser.model import Record, Run
 
@@ -35,15 +34,14 @@ class Lifetime:
     troubled: bool = False
     _starts: set[str] = field(default_factory=set)
 
-    def restarts(self, record: Record, matches: Iterable[Any]) -> bool:
-        """Whether a start marker in ``record`` begins a new run rather than belonging to this one's launch."""
-        names = {match.spec.name for match in matches if match.spec.role == "start"}
+    def restarts(self, record: Record, starts: Set[str]) -> bool:
+        """Whether the start markers in ``record`` begin a new run rather than belong to this one's launch."""
         if self.started_seq < 0:
             # The log began in the middle of an earlier run: a launch after it has served or failed is a new one.
             return self.seq > 0 and (self.last_activity >= 0 or self.troubled or self.last_stop >= 0)
         if self.phase != "startup" or self.troubled or self.last_stop >= 0:
             return True
-        if not names & self._starts:
+        if not starts & self._starts:
             return False
         close = self.seq - self.started_seq <= SAME_LAUNCH_RECORDS
         if record.time is not None and self.started_time is not None:

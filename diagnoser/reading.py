@@ -1,0 +1,130 @@
+"""Inputs to runs: the left half of the flow in one loop, bounded in memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from diagnoser.envelopes import Peeler
+from diagnoser.evidence import Collector
+from diagnoser.evidence.facts import Dump
+from diagnoser.findings import Input
+from diagnoser.formats import sglang, vllm
+from diagnoser.formats.base import StatsLine
+from diagnoser.formats.pyrepr import find_dump
+from diagnoser.formats.records import RecordReader
+from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.model import Record, Run
+from diagnoser.sources import Source
+
+#: Standard input that must be read twice (a relative time filter) is kept in memory up to this size, then on disk.
+SPOOL = 32 << 20
+
+_DUMP_MARKS = ("args", "config: ")
+
+
+class Readers:
+    """What the evidence room asks of the formats room."""
+
+    def stats(self, record: Record) -> StatsLine | None:
+        """Take a statistics line apart."""
+        if record.dialect == "sglang":
+            return sglang.stats(record.text, record.ranks)
+        return vllm.stats(record.text)
+
+    def dump(self, record: Record) -> Dump | None:
+        """Parse an argument or configuration dump, None where the record holds none."""
+        if record.dialect not in ("vllm", "sglang", "") or not any(mark in record.text for mark in _DUMP_MARKS):
+            return None
+        return find_dump(record.text)
+
+    def engine(self, record: Record) -> str:
+        """Return the engine that the record's dialect gives away, "" for dialects that both share."""
+        if record.dialect in ("vllm", "sglang"):
+            return record.dialect
+        if record.dialect == "router":
+            return "vllm-router" if "vllm_router" in record.text else "sglang-router"
+        return ""
+
+
+@dataclass(slots=True, frozen=True)
+class Window:
+    """A time filter in the log's own clock: seconds since the epoch, either end open."""
+
+    since: float | None = None
+    until: float | None = None
+
+    def holds(self, time: float | None) -> bool:
+        """Whether a record of that time is inside; records without a time always are."""
+        if time is None:
+            return True
+        return (self.since is None or time >= self.since) and (self.until is None or time <= self.until)
+
+
+def read(
+    sources: Sequence[Source],
+    vocabulary: Vocabulary,
+    matcher: Any,
+    default_of: Callable[[str, str], Any],
+    engine: str = "",
+    window: Window | None = None,
+) -> tuple[list[Run], list[Input]]:
+    """Read every log source to its end and return the runs and what could be read of each input."""
+    collector = Collector(vocabulary, matcher, Readers(), default_of, engine)
+    inputs = []
+    for source in sources:
+        if source.kind == "log":
+            inputs.append(_read_log(source, collector, window))
+        else:
+            source.problems.append(_not_yet(source))
+            inputs.append(_input(source, ""))
+    return collector.finish(), inputs
+
+
+def last_time(source: Source) -> float | None:
+    """Return the latest record time of a source, for filters relative to the log's end. Reads it to the end."""
+    latest = None
+    for record in records(source, Peeler()):
+        if record.time is not None and record.time_known:
+            latest = record.time if latest is None else max(latest, record.time)
+    return latest
+
+
+def records(source: Source, peeler: Peeler) -> Iterable[Record]:
+    """Lines of a source as records, in the order in which each is complete."""
+    reader = RecordReader()
+    for line in peeler.lines(source.raw_lines()):
+        yield from reader.feed(line)
+    yield from reader.flush()
+
+
+def spool(stdin: BinaryIO) -> BinaryIO:
+    """Copy standard input to a temporary file so that it can be read twice."""
+    copy = tempfile.SpooledTemporaryFile(max_size=SPOOL)  # noqa: SIM115 - lives as long as the source reads it
+    while block := stdin.read(1 << 20):
+        copy.write(block)
+    copy.seek(0)
+    return copy  # type: ignore[return-value]
+
+
+def _read_log(source: Source, collector: Collector, window: Window | None) -> Input:
+    peeler = Peeler()
+    for record in records(source, peeler):
+        if window is None or window.holds(record.time):
+            collector.add(record, source.name)
+    source.problems.extend(peeler.problems)
+    envelopes = [name for name, count in peeler.seen.most_common(3) if count * 50 >= peeler.seen.total()]
+    return _input(source, ", ".join(envelopes))
+
+
+def _input(source: Source, envelope: str) -> Input:
+    problems = [f"line {p.line}: {p.text}" if p.line else p.text for p in source.problems]
+    return Input(source.name, source.kind, envelope, source.lines, source.bytes, problems)
+
+
+def _not_yet(source: Source) -> Any:
+    from diagnoser.model import Problem
+
+    return Problem(source.name, None, f"read as {source.kind}: only logs are judged by this version")
