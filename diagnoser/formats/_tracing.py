@@ -1,0 +1,89 @@
+"""The line shape of Rust's ``tracing`` crate, shared by the routers and by engines that Dynamo embeds.
+
+``2026-11-29 18:10:44 ERROR http_request{uri=/v1}: smg::response: src/middleware.rs:169: request failed latency=63``
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from diagnoser.formats.base import Head
+
+_START = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)(?:Z|[+-]\d\d:?\d\d)? +"
+    r"(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL) +"
+)
+_TARGET = re.compile(r"([A-Za-z_]\w*(?:(?:::|\.)[A-Za-z_<]\w*>?)*):(?: |$)")
+_SPAN_NAME = re.compile(r"[A-Za-z_][\w.:-]*(?=\{)")
+_FILE = re.compile(r"(\S+\.(?:rs|py):\d+): ")
+_SPAN_LIMIT = 16_384
+
+
+@dataclass(slots=True)
+class Traced:
+    """One tracing line: its head with the printed time and level, the spans it ran in, and the module that spoke."""
+
+    head: Head
+    target: str
+
+
+def parse(text: str, dialect: str, process: str) -> Traced | None:
+    """Read a tracing line; None when the line has another shape or names no module.
+
+    The message keeps its spans (``http_request{...}: ``) in front: they hold the status and the URI.
+    """
+    start = _START.match(text)
+    if start is None:
+        return None
+    spans_end = _skip_spans(text, start.end())
+    target = _TARGET.match(text, spans_end)
+    if target is None:
+        return None
+    place = _FILE.match(text, target.end())
+    where = target.group(1) if place is None else f"{target.group(1)} {place.group(1)}"
+    message = text[target.end() if place is None else place.end() :]
+    year, month, day, hour, minute, second, level = start.groups()
+    head = Head(
+        dialect,
+        "message",
+        text[start.end() : spans_end] + message,
+        level="WARNING" if level == "WARN" else level,
+        process=process,
+        where=where,
+        year=int(year),
+        month=int(month),
+        day=int(day),
+        hour=int(hour),
+        minute=int(minute),
+        second=float(second),
+    )
+    return Traced(head, target.group(1))
+
+
+def _skip_spans(text: str, at: int) -> int:
+    """Return where the spans end: ``a{k=v}:b{k="}"}: ``. Quoted values may hold braces."""
+    while name := _SPAN_NAME.match(text, at):
+        close = _close(text, name.end())
+        if close < 0 or text[close : close + 1] != ":":
+            return at
+        at = close + 2 if text[close + 1 : close + 2] == " " else close + 1
+    return at
+
+
+def _close(text: str, at: int) -> int:
+    """Return the position after the brace that closes the one at ``at``, -1 when there is none in reach."""
+    depth, quoted = 0, False
+    for position in range(at, min(len(text), at + _SPAN_LIMIT)):
+        char = text[position]
+        if char == '"' and text[position - 1] != "\\":
+            quoted = not quoted
+        elif quoted:
+            continue
+        elif char == "{":
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            if depth == 0:
+                return position + 1
+    return -1
