@@ -1,0 +1,95 @@
+"""Why a cause has its value: shared by all back ends, so that they differ in nothing but how values are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from diagnoser.inference.problem import And, Cause, Formula, Not, Or, Problem, Prop, Ref, Truth, Why, negated, truth
+from diagnoser.inference.strata import strata
+
+Look = Callable[[str], Truth]
+
+
+def causes(problem: Problem, values: Mapping[str, Truth]) -> list[Cause]:
+    """Turn the values of all causes into verdicts with their why, in the order of the rules."""
+    whens = {rule.id: rule.when for rule in problem.rules}
+    masks: dict[str, Look] = {}
+    for stratum in strata(problem):
+        for component in stratum:
+            masks.update(_founded(component, problem, values))
+    found = []
+    for rule in problem.rules:
+        value = values[rule.id]
+        look = masks[rule.id]
+        missing: tuple[str, ...] = ()
+        if value is None:
+            missing = tuple(dict.fromkeys(_missing(rule.id, whens, problem.values, values)))
+        found.append(
+            Cause(
+                rule.id,
+                value,
+                why(rule.when, problem.values.get, look),
+                missing,
+                tuple(other for other in rule.unless if values.get(other) is True),
+                tuple(other for other in rule.unless if values.get(other) is None),
+            )
+        )
+    return found
+
+
+def why(formula: Formula, prop: Look, ref: Look) -> Why:
+    """Return the parts of a formula that give it its value: all conjuncts of a truth, the true ones of an or."""
+    match formula:
+        case Prop(name):
+            return Why("prop", prop(name), name)
+        case Ref(name):
+            return Why("cause", ref(name), name)
+        case Not(term):
+            inner = why(term, prop, ref)
+            return Why("not", negated(inner.value), parts=(inner,))
+        case And(terms) | Or(terms):
+            value = truth(formula, prop, ref)
+            parts = [part for part in (why(term, prop, ref) for term in terms) if part.value is value]
+            if len(parts) == 1:
+                return parts[0]
+            return Why("and" if isinstance(formula, And) else "or", value, parts=tuple(parts))
+
+
+def _founded(component: Iterable[str], problem: Problem, values: Mapping[str, Truth]) -> dict[str, Look]:
+    """Give each cause a view of the values in which no cause proves itself.
+
+    Of its own component a true cause sees only what became true in an earlier round.
+    """
+    rules = {rule.id: rule for rule in problem.rules}
+    members = list(component)
+    proven: set[str] = set()
+    looks: dict[str, Look] = {}
+    while len(looks) < len(members):
+        hidden = frozenset(member for member in members if values[member] is True and member not in proven)
+
+        def look(name: str, hidden: frozenset[str] = hidden) -> Truth:
+            return False if name in hidden else values.get(name)
+
+        # Blocked and undecided causes are never proven: they may see everything.
+        ready = [name for name in hidden if truth(rules[name].when, problem.values.get, look) is True]
+        if not ready:
+            looks.update({name: values.get for name in members if name not in looks})
+            break
+        looks.update(dict.fromkeys(ready, look))
+        proven.update(ready)
+    return looks
+
+
+def _missing(
+    cause: str, whens: Mapping[str, Formula], props: Mapping[str, Truth], values: Mapping[str, Truth]
+) -> Iterator[str]:
+    """Yield the undecided propositions behind an undecided cause, through other undecided causes, once each."""
+    seen, todo = {cause}, [cause]
+    while todo:
+        name = todo.pop()
+        for leaf in why(whens[name], props.get, values.get).leaves():
+            if leaf.op == "prop" or leaf.name not in whens:
+                yield leaf.name
+            elif leaf.name not in seen:
+                seen.add(leaf.name)
+                todo.append(leaf.name)
