@@ -1,0 +1,46 @@
+"""Output formats. This folder is the list: a module or package with a ``NAME`` is a format, found by listing.
+
+A format is one file with ``NAME``, ``DESCRIPTION`` and ``render(report, options) -> str``; modules without a
+``NAME`` (``safe``, ``layout``, ...) are what the formats share.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+from types import ModuleType
+from typing import cast
+
+from diagnoser.reports.base import Format, RenderOptions
+
+__all__ = ["Format", "RenderOptions", "UnknownFormatError", "formats", "get"]
+
+
+class UnknownFormatError(ValueError):
+    """No such output format; the message names the nearest one."""
+
+
+def formats() -> dict[str, Format]:
+    """Every format of this folder by name."""
+    found: dict[str, Format] = {}
+    for module in pkgutil.iter_modules(__path__):
+        candidate = _format(import_module(f"{__name__}.{module.name}"))
+        if candidate is not None:
+            found[candidate.NAME] = candidate
+    return found
+
+
+def get(name: str) -> Format:
+    """Return one format. A format's file is named like the format, so that asking for one imports no other."""
+    if name.isidentifier() and any(module.name == name for module in pkgutil.iter_modules(__path__)):
+        candidate = _format(import_module(f"{__name__}.{name}"))
+        if candidate is not None and name == candidate.NAME:
+            return candidate
+    from diagnoser.knowledge.words import hint
+
+    known = formats()
+    raise UnknownFormatError(f"unknown format '{name}'{hint(name, known)} (formats: {', '.join(known)})")
+
+
+def _format(module: ModuleType) -> Format | None:
+    return cast(Format, module) if isinstance(getattr(module, "NAME", None), str) else None

@@ -1,0 +1,108 @@
+"""Cuts a long log line to the part that proves the finding."""
+
+from __future__ import annotations
+
+import re
+
+from diagnoser.reports import layout
+from diagnoser.reports.safe import line as harmless
+
+_WORD = re.compile(r"[a-z]{4,}|kv|gpu|oom")
+_DULL = frozenset(
+    {"with", "from", "that", "this", "were", "have", "been", "into", "than", "then", "when", "while", "they", "their"}
+    | {"there", "what", "which", "each", "more", "most", "only", "does", "cannot", "could", "should", "would", "used"}
+    | {"request", "requests", "server", "engine", "number", "high", "full", "using"}
+)
+#: Words that prove something in any finding, by their stems.
+_TELLING = ("error", "except", "fail", "out of memory", "timeout", "timed out", "exceed", "killed", "abort", "invalid")
+#: The prefix of a logger: its time is shown beside the excerpt, its file name proves nothing.
+_PREFIX = re.compile(
+    r"(?:\(\w+(?: pid=\d+)?\)\s+)?(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[: ]\s*)?"
+    r"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\s+(?:\[[\w./-]+:\d+\]\s+)?|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]]*\]\s+"
+)
+_FIELD_END = re.compile(r"(?<=[,;]) ")
+_STEM = 6
+
+
+def stems(*texts: str) -> tuple[str, ...]:
+    """Return the word stems of a finding's texts: a line that holds them is about the finding."""
+    words = {word[:_STEM] for text in texts for word in _WORD.findall(text.lower()) if word not in _DULL}
+    return tuple(sorted(words)) + _TELLING
+
+
+def excerpt(text: str, words: tuple[str, ...], width: int, mark: str = "…") -> str:
+    """One harmless line of at most ``width`` cells around the words; of a traceback the line that says most."""
+    pieces = [piece for piece in text.splitlines() if piece.strip()] or [""]
+    piece = max(pieces, key=lambda each: _score(each.lower(), words)) if len(pieces) > 1 else pieces[0]
+    whole = harmless(piece).strip()
+    if layout.cells(whole) <= width:
+        return whole
+    prefix = _PREFIX.match(whole)
+    start = prefix.end() if prefix else 0
+    room = width - (len(mark) + 1 if start else 0)
+    if layout.cells(whole[start:]) > room:
+        fields = _fields(whole[start:], width, words, mark)
+        if fields:
+            return fields
+        start = _best_start(whole, start, width - len(mark) - 1, words)
+    lead = f"{mark} " if start else ""
+    return layout.cut(lead + whole[start:].lstrip(), width, mark)
+
+
+def _fields(text: str, width: int, words: tuple[str, ...], mark: str) -> str:
+    """Of a line of fields ("a: 1, b: 2, ...") the telling ones, then as many others as fit; empty when it is none."""
+    pieces = _FIELD_END.split(text)
+    kept = {i for i, piece in enumerate(pieces) if _score(piece.lower(), words)}
+    if len(pieces) < 4 or not kept or layout.cells(_joined(pieces, kept, mark)) > width:
+        return ""
+    for i in range(len(pieces)):
+        if layout.cells(_joined(pieces, kept | {i}, mark)) <= width:
+            kept.add(i)
+    return _joined(pieces, kept, mark)
+
+
+def _joined(pieces: list[str], kept: set[int], mark: str) -> str:
+    out: list[str] = [] if 0 in kept else [mark]
+    for i, piece in enumerate(pieces):
+        if i in kept:
+            out.append(piece)
+        elif i - 1 in kept:
+            out.append(mark)
+    return " ".join(out)
+
+
+def _best_start(whole: str, floor: int, width: int, words: tuple[str, ...]) -> int:
+    """Return where to begin so that most different words are in view; the earliest such place."""
+    lower = whole.lower()
+    spots = sorted({spot for word in words for spot in _spots(lower, word, floor)})
+    best, best_score = floor, _score(lower[floor : floor + width], words)
+    for spot in spots:
+        start = _phrase_start(whole, spot, floor)
+        score = _score(lower[start : start + width], words)
+        if score > best_score:
+            best, best_score = start, score
+    return best
+
+
+def _spots(lower: str, word: str, floor: int) -> list[int]:
+    found: list[int] = []
+    spot = lower.find(word, floor)
+    while spot >= 0 and len(found) < 8:
+        found.append(spot)
+        spot = lower.find(word, spot + 1)
+    return found
+
+
+def _phrase_start(whole: str, spot: int, floor: int) -> int:
+    """Go back to the last comma or sentence end, at most a few words away, so that a field keeps its label."""
+    near = max(floor, spot - 24)
+    for stop in (", ", ". ", "; ", ": "):
+        found = whole.rfind(stop, near, spot)
+        if found >= 0:
+            return found + len(stop)
+    found = whole.rfind(" ", near, spot)
+    return found + 1 if found >= 0 else spot
+
+
+def _score(lower: str, words: tuple[str, ...]) -> int:
+    return sum(word in lower for word in words)

@@ -1,0 +1,53 @@
+"""Masks secrets in log excerpts: what identifies the kind of secret stays, the secret itself does not."""
+
+from __future__ import annotations
+
+import re
+
+MASK = "***"
+
+#: Values that say "there is no secret here"; masking them would hide a real answer.
+_EMPTY = r"(?!(?:None|null|True|False|true|false|EMPTY|\*{3})\b)"
+_NAMES = (
+    r"(?:[\w-]*api[_-]?keys?|(?:hf|hub|auth|access|refresh|session|bearer|github|hugging_?face_?hub)[_-]?token"
+    r"|(?:aws_?)?secret(?:[_-]?access)?(?:[_-]?key)?|client[_-]?secret|password|passwd|pwd|private[_-]?key)"
+)
+
+#: Each pattern keeps what stands in its groups "keep" and "end" and loses the rest.
+_PATTERNS = (
+    # Keys that carry their own name.
+    r"\b(?P<keep>sk-(?:ant-|proj-|or-)?)[\w-]{12,}",
+    r"\b(?P<keep>hf_|gh[pousr]_|github_pat_|glpat-|nvapi-|xox[abprs]-|AIza|npm_|pypi-|dckr_pat_|wandb_v1_)[\w-]{12,}",
+    r"\b(?P<keep>AKIA|ASIA)[0-9A-Z]{12,}",
+    r"\b(?P<keep>eyJ)[\w-]{8,}\.[\w-]{8,}\.[\w-]*",
+    r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY-----).*",
+    # Headers and URLs.
+    r"(?i)\b(?P<keep>bearer\s+)" + _EMPTY + r"[\w.~+/=-]{6,}",
+    r"(?i)\b(?P<keep>authorization['\"]?\s*[:=]\s*['\"]?(?:basic|token|apikey)\s+)[\w.~+/=-]{6,}",
+    r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+(?P<end>@)",
+    r"(?i)(?P<keep>[?&](?:access_token|token|sig|signature|key|api_?key|x-amz-signature|x-amz-security-token)=)[^&\s'\"]+",
+    # name=value, 'name': 'value', 'name': ['a', 'b'], --name value.
+    r"(?i)(?P<keep>(?<![\w-])['\"]?" + _NAMES + r"['\"]?\s*[=:]\s*\[)(?!\])[^\]]*(?P<end>\]?)",
+    r"(?i)(?P<keep>(?<![\w])['\"]?" + _NAMES + r"['\"]?\s*[=:]\s*['\"]?)" + _EMPTY + r"[^\s'\",;)}\]\[]{4,}",
+    r"(?i)(?P<keep>--(?:api-key|hf-token|admin-api-key|password)(?:\s+|=)['\"]?)" + _EMPTY + r"(?!-)[^\s'\"]+",
+)
+_COMPILED = tuple(re.compile(pattern) for pattern in _PATTERNS)
+#: Text without any of these words holds nothing that the patterns look for: most lines stop here.
+_HINT = re.compile(
+    r"(?i)sk-|hf_|gh[pousr]_|github_pat|glpat|nvapi|xox|AIza|npm_|pypi-|dckr_|wandb_|A[KS]IA|eyJ|private key|bearer"
+    r"|authorization|://|token=|sig|api[_-]?key|token['\"]?\s*[:=]|hf-token|secret|passw|pwd"
+)
+
+
+def mask(text: str) -> str:
+    """Return the text with every secret replaced by ``***``."""
+    if not _HINT.search(text):
+        return text
+    for pattern in _COMPILED:
+        text = pattern.sub(_replace, text)
+    return text
+
+
+def _replace(found: re.Match[str]) -> str:
+    end = found.groupdict().get("end") or ""
+    return f"{found['keep']}{MASK}{end}"

@@ -1,0 +1,23 @@
+"""A series as one line of block characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+ASCII_BLOCKS = "_.:-=+*#"
+HOLE = "-"
+
+
+def sparkline(points: Sequence[float | None], top: float, unicode: bool = True) -> str:
+    """Draw points from zero to ``top``; a hole stays a hole, because nothing printed is not zero."""
+    blocks = BLOCKS if unicode else ASCII_BLOCKS
+    hole = HOLE if unicode else " "
+    return "".join(hole if point is None or point != point else blocks[_level(point, top)] for point in points)
+
+
+def _level(point: float, top: float) -> int:
+    last = len(BLOCKS) - 1
+    if top <= 0 or point <= 0:
+        return 0
+    return min(last, max(0, round(point / top * last)))

@@ -1,0 +1,62 @@
+"""What every report for people says in the same words: which server it was and how hard was looked."""
+
+from __future__ import annotations
+
+from diagnoser.findings import Report, RunReport
+from diagnoser.reports.safe import line
+from diagnoser.reports.units import plural
+
+ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "sglang-router": "SGLang router", "vllm-router": "vLLM router"}
+ENDS = {
+    "clean": "stopped in order",
+    "crash": "crashed",
+    "killed": "killed from outside",
+    "running": "still serving at the end",
+    "cut": "the log ends during start-up",
+}
+
+
+def focus(report: Report) -> RunReport | None:
+    """Return the run that shows the worst finding, the latest such; without findings the last run."""
+    if not report.runs:
+        return None
+    runs = {run.id: run for run in report.runs}
+    for finding in report.findings:
+        found = [runs[run] for run in finding.runs if run in runs]
+        if found:
+            return found[-1]
+    return report.runs[-1]
+
+
+def engine_name(run: RunReport) -> str:
+    """Return the engine as it writes itself, with its version."""
+    name = ENGINES.get(run.engine, line(run.engine)) or "unknown engine"
+    return f"{name} {line(run.engine_version)}" if run.engine_version else f"{name}, version unknown"
+
+
+def parallelism(facts: dict[str, object]) -> str:
+    """TP1, or TP2 PP2 DP4: TP always, the others where they split anything."""
+    sizes = [(name, facts.get(f"parallel.{name.lower()}")) for name in ("TP", "PP", "DP", "EP")]
+    return " ".join(f"{name}{size}" for name, size in sizes if isinstance(size, int) and (size > 1 or name == "TP"))
+
+
+def gpus(facts: dict[str, object]) -> str:
+    """2 x H100: as many as one replica spans."""
+    name = facts.get("gpu.name")
+    if not name:
+        return ""
+    tp, pp = facts.get("parallel.tp"), facts.get("parallel.pp")
+    if not isinstance(tp, int):
+        return line(str(name))
+    return f"{tp * (pp if isinstance(pp, int) else 1)} x {line(str(name))}"
+
+
+def looked(report: Report) -> str:
+    """31 rules looked and found nothing; 12 could not look: no metrics given."""
+    clear, unknown = report.rules.get("clear", 0), report.rules.get("unknown", 0)
+    said = f"{plural(clear, 'rule')} looked and found nothing"
+    if not unknown:
+        return said + "."
+    needs = list(dict.fromkeys(line(item.needs).rstrip(". ") for item in report.unknown if item.needs))
+    because = f": {'; '.join(needs[:2])}" + ("; ..." if len(needs) > 2 else "") if needs else ""
+    return f"{said}; {unknown} could not look{because}."

@@ -1,0 +1,21 @@
+"""The report for a person at a terminal: the root cause first, with its proof and its fix."""
+
+from __future__ import annotations
+
+from diagnoser.findings import Report
+from diagnoser.reports.base import RenderOptions
+from diagnoser.reports.text import closing, figures, findings, head
+from diagnoser.reports.text.page import Page
+
+NAME = "text"
+DESCRIPTION = "for a person at a terminal (default)"
+
+
+def render(report: Report, options: RenderOptions) -> str:
+    """Plain text of at most ``options.width`` cells, with colours only when asked for."""
+    page = Page(options)
+    shown = head.write(page, report)
+    figures.write(page, report, shown)
+    findings.write(page, report)
+    closing.write(page, report)
+    return page.text()

@@ -1,0 +1,58 @@
+"""Key figures over time: one line each, the shape first, then the numbers to judge it by."""
+
+from __future__ import annotations
+
+from diagnoser.findings import FigureRow, Report, RunReport
+from diagnoser.reports import layout
+from diagnoser.reports.safe import line
+from diagnoser.reports.sparkline import sparkline
+from diagnoser.reports.text.page import Page
+from diagnoser.reports.units import quantity
+
+#: The fact that caps a figure: a line that runs along its limit is the finding.
+_LIMITS = {"requests.running": "limits.running", "requests.waiting": "limits.queued"}
+#: Never worth a "zero throughout": an idle server is worth a line.
+_ALWAYS = frozenset({"requests.running", "requests.waiting", "kv.usage", "gen.tps"})
+
+
+def write(page: Page, report: Report, run: RunReport | None) -> None:
+    """Figures of the run that the head is about."""
+    if run is None or not run.figures:
+        return
+    rows = list(run.figures.values())
+    flat = [] if page.options.verbose else [row for row in rows if row.max == 0 and row.name not in _ALWAYS]
+    rows = [row for row in rows if row not in flat]
+    title_width = max((layout.cells(_title(row)) for row in rows), default=0)
+    spark_width = max((len(row.points) for row in rows), default=0)
+    cells = [_numbers(row, run) for row in rows]
+    widths = [max((layout.cells(cell[i]) for cell in cells), default=0) for i in range(2)]
+    for row, (median, most, note) in zip(rows, cells, strict=True):
+        spark = sparkline(row.points, 1.0 if row.unit == "ratio" else row.max, page.options.unicode)
+        numbers = f"median {median:>{widths[0]}}   {_extreme(row)} {most:>{widths[1]}}"
+        page.add(
+            f"{layout.pad(_title(row), title_width)}  ",
+            (layout.pad(spark, spark_width), "bar"),
+            f"   {numbers}",
+            (note, "title"),
+        )
+    if flat:
+        page.labelled("zero throughout:", [", ".join(_title(row) for row in flat)], 0, 17, "dim")
+    page.gap()
+
+
+def _title(row: FigureRow) -> str:
+    return layout.cut(line(row.title or row.name), 24) + (" tok/s" if row.unit == "tokens/s" else "")
+
+
+def _extreme(row: FigureRow) -> str:
+    return "best" if row.unit == "tokens/s" else "max "
+
+
+def _numbers(row: FigureRow, run: RunReport) -> tuple[str, str, str]:
+    limit = run.facts.get(_LIMITS.get(row.name, ""))
+    note = ""
+    if isinstance(limit, int | float) and not isinstance(limit, bool) and limit > 0:
+        note = f" = limit {quantity(limit, row.unit)}" if row.max >= limit else f"   limit {quantity(limit, row.unit)}"
+    if row.name == "cache.hit_rate" and row.min < row.max:
+        note = f"   min {quantity(row.min, row.unit)}"
+    return quantity(row.median, row.unit), quantity(row.max, row.unit), note

@@ -1,0 +1,148 @@
+"""The findings in rank order: a root cause with its proof and fix, its consequences under it."""
+
+from __future__ import annotations
+
+from diagnoser.findings import Evidence, Finding, Report
+from diagnoser.reports import layout
+from diagnoser.reports.excerpt import excerpt, stems
+from diagnoser.reports.safe import line, lines
+from diagnoser.reports.summary import looked
+from diagnoser.reports.text import remedies
+from diagnoser.reports.text.page import Page
+from diagnoser.reports.units import clock, day
+
+#: Where the body of a finding begins, and its hanging column.
+INDENT = 3
+COLUMN = 13
+_EVIDENCE_SHOWN = 3
+_SOURCE_WIDTH = 30
+
+
+def write(page: Page, report: Report) -> None:
+    """Every finding, or the sentence that says how hard was looked."""
+    if not report.findings:
+        _nothing(page, report)
+        return
+    known = {finding.id for finding in report.findings}
+    tops = [finding for finding in report.findings if finding.explained_by not in known - {finding.id}]
+    for place, finding in enumerate(tops, 1):
+        page.gap()
+        _finding(page, report, place, finding)
+    if report.healthy:
+        page.gap()
+        _nothing(page, report)
+    page.gap()
+
+
+def _nothing(page: Page, report: Report) -> None:
+    if not report.runs:
+        page.prose("Nothing here looks like the log of an inference server, so nothing was judged.", 0, "label")
+        return
+    if report.healthy is None:
+        page.prose("Too little can be seen here to call this server healthy.", 0, "label")
+    page.prose(looked(report), 0, "ok" if report.healthy else "")
+
+
+def _finding(page: Page, report: Report, place: int, finding: Finding) -> None:
+    lead = f"{place:<{INDENT}}"
+    severity = finding.severity.upper()
+    used = len(lead) + len(severity) + 2
+    name = line(finding.id)
+    pieces = layout.wrap(line(finding.title), page.width - used)
+    spans = [(lead, "label"), (severity, finding.severity), ("  ", ""), (pieces[0], "title")]
+    # The id stands at the right edge where it fits, else on the line below.
+    fill = page.width - used - layout.cells(pieces[0]) - layout.cells(name)
+    inline = len(pieces) == 1 and fill >= 3
+    if inline:
+        spans += [(" " * fill, ""), (name, "dim")]
+    page.add(*spans)
+    for piece in pieces[1:]:
+        page.add(" " * used, (piece, "title"))
+    items = [] if inline else [name]
+    items += ["root cause" if finding.role == "root" else "consequence", finding.confidence, line(finding.window)]
+    if len(report.runs) > 1:
+        items.append(_runs(report, finding))
+    for piece in layout.flow([item for item in items if item], page.width - INDENT, page.dot):
+        page.add(" " * INDENT, (piece, "dim"))
+    for text in [*lines(finding.meaning), *lines(finding.impact)]:
+        if text:
+            page.prose(text, INDENT)
+    _evidence(page, finding)
+    _consequences(page, report, finding)
+    remedies.write(page, finding.remedies)
+    if finding.verify:
+        page.labelled("verify", lines(finding.verify), INDENT, COLUMN)
+    page.labelled("more", [f"diagnose explain {name}"], INDENT, COLUMN, "dim")
+
+
+def _runs(report: Report, finding: Finding) -> str:
+    places = [str(i) for i, run in enumerate(report.runs, 1) if run.id in finding.runs]
+    if len(places) > 6:
+        return f"in {len(places)} of {len(report.runs)} runs"
+    return f"run {', '.join(places)}" if places else ""
+
+
+def _evidence(page: Page, finding: Finding, indent: int = INDENT + 2, most: int = _EVIDENCE_SHOWN) -> None:
+    shown = finding.evidence if page.options.verbose else finding.evidence[:most]
+    if not shown:
+        return
+    words = stems(finding.title, finding.id)
+    several_days = len({day(item.time) for item in shown}) > 1
+    places = [_place(item, page.mark) for item in shown]
+    times = [f"{day(item.time)} {clock(item.time)}".strip() if several_days else clock(item.time) for item in shown]
+    place_width, time_width = max(map(layout.cells, places)), max(map(len, times))
+    column = indent + place_width + 2 + (time_width + 2 if time_width else 0)
+    # Less than half a line left for the proof: it gets a line of its own.
+    below = page.width - column < 36
+    for item, place, time in zip(shown, places, times, strict=True):
+        lead = (
+            " " * indent
+            + layout.pad(place, place_width)
+            + "  "
+            + (layout.pad(time, time_width) + "  " if time_width else "")
+        )
+        if below:
+            page.add((lead, "dim"))
+            page.add(" " * (indent + 2), (excerpt(item.text, words, page.width - indent - 2, page.mark), "proof"))
+        else:
+            page.add((lead, "dim"), (excerpt(item.text, words, page.width - column, page.mark), "proof"))
+    hidden = len(finding.evidence) - len(shown)
+    if hidden:
+        page.add((" " * indent + f"{page.mark} {hidden} more (-v)", "dim"))
+
+
+def _place(item: Evidence, mark: str) -> str:
+    """Return ``server.log:812``; of a long path the end, which tells files apart."""
+    where = f":{item.line}" if item.line else ""
+    return layout.cut_left(line(item.source), _SOURCE_WIDTH - len(where), mark) + where
+
+
+def _consequences(page: Page, report: Report, root: Finding) -> None:
+    """List what follows from a root, compact; consequences of consequences are indented once more."""
+    below = [(depth, finding) for depth, finding in _tree(report, root, 0, {root.id})]
+    named = {finding.id for _, finding in below}
+    first = True
+    for depth, finding in below:
+        lead = layout.pad(" " * INDENT + ("explains" if first else ""), COLUMN) + "  " * depth
+        text = f"{line(finding.id)}{page.dot}{finding.severity}{page.dot}{line(finding.title)}"
+        page.add((lead, "label"), layout.cut(text, page.width - len(lead), page.mark))
+        for item in finding.evidence[:1]:
+            where = f"{_place(item, page.mark)}  {clock(item.time)}".rstrip() + "  "
+            room = page.width - COLUMN - 2 - 2 * depth - layout.cells(where)
+            if room >= 24:
+                proof = excerpt(item.text, stems(finding.title, finding.id), room, page.mark)
+                page.add(" " * (COLUMN + 2 + 2 * depth), (where, "dim"), (proof, "dim"))
+        first = False
+    rest = [line(name) for name in root.explains if name not in named and name != root.id]
+    if rest and first:
+        page.labelled("explains", [", ".join(rest)], INDENT, COLUMN, "dim")
+
+
+def _tree(report: Report, root: Finding, depth: int, seen: set[str]) -> list[tuple[int, Finding]]:
+    out: list[tuple[int, Finding]] = []
+    for finding in report.findings:
+        if finding.explained_by == root.id and finding.id not in seen:
+            seen.add(finding.id)
+            out.append((depth, finding))
+            out += _tree(report, finding, depth + 1, seen)
+    return out

@@ -1,0 +1,110 @@
+"""The head of the report: which server, how long, how it ended, and the state of the eight stages."""
+
+from __future__ import annotations
+
+from diagnoser.findings import Input, Report, RunReport, Stage
+from diagnoser.reports import layout
+from diagnoser.reports.safe import line
+from diagnoser.reports.summary import ENDS, engine_name, focus, gpus, parallelism
+from diagnoser.reports.text.page import Page
+from diagnoser.reports.units import duration, number, plural, span
+
+#: A crash loop has hundreds of runs: the first ones and the last one tell it.
+_RUNS_SHOWN = 5
+_INPUTS_SHOWN = 3
+
+
+def write(page: Page, report: Report) -> RunReport | None:
+    """Write the head; return the run that it is about: the one of the worst finding, else the last."""
+    shown = focus(report)
+    if shown is not None:
+        for piece in layout.flow(_identity(report, shown), page.width, page.dot):
+            page.add((piece, "title"))
+    for piece in layout.flow(_extent(report, shown), page.width, page.dot):
+        page.add((piece, "dim"))
+    if len(report.runs) > 1:
+        page.gap()
+        _runs(page, report, shown)
+    if report.stages and shown is not None:
+        page.gap()
+        _stages(page, report.stages)
+    page.gap()
+    return shown
+
+
+def _identity(report: Report, run: RunReport) -> list[str]:
+    place = report.runs.index(run) + 1
+    items = [
+        engine_name(run),
+        line(str(run.facts.get("model.name") or "")),
+        gpus(run.facts),
+        parallelism(run.facts),
+        f"run {place} of {len(report.runs)}, {ENDS.get(run.end, line(run.end))}",
+    ]
+    return [item for item in items if item]
+
+
+def _extent(report: Report, run: RunReport | None) -> list[str]:
+    names = [line(source.name) for source in report.inputs]
+    sources = ", ".join(names[:_INPUTS_SHOWN])
+    if len(names) > _INPUTS_SHOWN:
+        sources += f" and {len(names) - _INPUTS_SHOWN} more"
+    lines = sum(source.lines for source in report.inputs)
+    if run is None:
+        return [sources, plural(lines, "line")]
+    envelopes = sorted({line(source.envelope) for source in report.inputs if _wrapped(source)})
+    items = [sources, span(run.started, run.ended), plural(lines, "line") + "".join(f", {name}" for name in envelopes)]
+    if run.stats_samples:
+        every = f", every {duration(run.stats_interval)}" if run.stats_interval else ""
+        items.append(plural(run.stats_samples, "stat sample") + every)
+    else:
+        items.append("no statistics lines")
+    if not run.complete_start:
+        items.append("begins in the middle of this run")
+    return [item for item in items if item]
+
+
+def _wrapped(source: Input) -> bool:
+    return source.envelope not in ("", "plain", "none", "bare")
+
+
+def _runs(page: Page, report: Report, shown: RunReport | None) -> None:
+    causes = {run: finding for finding in reversed(report.findings) if finding.role == "root" for run in finding.runs}
+    for place, run in enumerate(report.runs, 1):
+        hidden = len(report.runs) - _RUNS_SHOWN
+        if hidden > 1 and not page.options.verbose and _RUNS_SHOWN <= place < len(report.runs):
+            if place == _RUNS_SHOWN:
+                page.add((f"  {page.mark} {hidden} more like these (-v)", "dim"))
+            continue
+        finding = causes.get(run.id)
+        ended = ENDS.get(run.end, line(run.end))
+        lead = "> " if run is shown else "  "
+        stream = f"  {layout.cut_left(line(run.stream), 28, page.mark)}" if run.stream else ""
+        text = f"{lead}run {number(place)}  {span(run.started, run.ended)}  {ended}{stream}"
+        page.add((layout.cut(text, page.width, page.mark), "title" if run is shown else "dim"))
+        if finding is not None and len(report.runs) > 1:
+            page.add(
+                ("         " + layout.cut(f"{finding.id}: {line(finding.title)}", page.width - 9, page.mark), "dim")
+            )
+
+
+def _stages(page: Page, stages: list[Stage]) -> None:
+    cells = [(stage.name, "CAUSE" if stage.state == "cause" else stage.state) for stage in stages]
+    if sum(len(name) + len(state) + 4 for name, state in cells) - 3 <= page.width:
+        spans: list[tuple[str, str]] = []
+        for name, state in cells:
+            spans += [("   " if spans else "", ""), (f"{name} ", ""), (state, _shade(state))]
+        page.add(*spans)
+        return
+    # Two rows of four in columns.
+    columns = 4
+    for start in range(0, len(cells), columns):
+        spans = []
+        for i, (name, state) in enumerate(cells[start : start + columns]):
+            width = max(len(" ".join(cell)) for cell in cells[i::columns]) + 3
+            spans += [(f"{name} ", ""), (layout.pad(state, width - len(name) - 1), _shade(state))]
+        page.add(*spans)
+
+
+def _shade(state: str) -> str:
+    return "dim" if state in ("unknown", "n/a") else state

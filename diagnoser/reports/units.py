@@ -1,0 +1,119 @@
+"""Numbers, durations and log times for people."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+_STAMP = re.compile(r"(?:(?:(\d{4})-)?(\d\d)-(\d\d)[T ])?(\d\d):(\d\d):(\d\d)")
+
+
+def number(value: float) -> str:
+    """1,890 or 37.5 or 0.042: three significant digits are enough to judge by."""
+    if value != value:
+        return "-"
+    size = abs(value)
+    if size >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 else f"{value:.2g}"
+
+
+def percent(ratio: float) -> str:
+    """97 %; one decimal where rounding would say 0 or 100 and lie."""
+    share = ratio * 100
+    whole = round(share)
+    return f"{share:.1f} %" if whole in (0, 100) and abs(share - whole) >= 0.05 else f"{whole} %"
+
+
+def quantity(value: float, unit: str) -> str:
+    """Return a number in its unit as a person writes it."""
+    if unit == "ratio":
+        return percent(value)
+    if unit == "seconds":
+        return duration(value)
+    if unit == "gib":
+        return f"{number(value)} GiB"
+    if unit == "flag":
+        return "on" if value >= 0.5 else "off"
+    return number(value)
+
+
+def duration(seconds: float) -> str:
+    """41 min, 2 h 10 min, 45 s, 350 ms."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms" if seconds else "0 s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{number(seconds) if seconds < 10 else whole} s"
+    if whole < 3600:
+        minutes, rest = divmod(whole, 60)
+        return f"{minutes} min {rest} s" if minutes < 5 and rest else f"{round(seconds / 60)} min"
+    hours, rest = divmod(whole, 3600)
+    days, hours_left = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours_left} h" if hours_left else f"{days} d"
+    return f"{hours} h {rest // 60} min" if rest >= 60 else f"{hours} h"
+
+
+def size(count: int) -> str:
+    """3.4 MB; powers of ten, as files are listed."""
+    amount = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "bytes" or amount >= 100 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return "1 line" or "2 lines"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def clock(stamp: str | None) -> str:
+    """Return the time of day of a log time, empty when there is none."""
+    found = _STAMP.search(stamp or "")
+    return ":".join(found.group(4, 5, 6)) if found else ""
+
+
+def day(stamp: str | None) -> str:
+    """Return the date of a log time as the log wrote it, empty for clock-only logs."""
+    found = _STAMP.search(stamp or "")
+    if not found or not found.group(2):
+        return ""
+    year, month, date = found.group(1, 2, 3)
+    return f"{year}-{month}-{date}" if year else f"{month}-{date}"
+
+
+def elapsed(start: str | None, end: str | None) -> float | None:
+    """Seconds between two log times of one log; None when one is missing."""
+    first, last = _moment(start), _moment(end)
+    if first is None or last is None:
+        return None
+    seconds = (last - first).total_seconds()
+    # A log without a year or a date may pass midnight or New Year.
+    if seconds < 0:
+        seconds += 86400 if not day(start) else 366 * 86400
+    return seconds if seconds >= 0 else None
+
+
+def span(start: str | None, end: str | None, dash: str = "-") -> str:
+    """Return "07-12 10:00:03 - 10:41:20 (41 min)" as far as the times are known."""
+    if not start or not end:
+        return start or end or ""
+    first = f"{day(start)} {clock(start)}".strip()
+    last = clock(end) if day(start) == day(end) else f"{day(end)} {clock(end)}".strip()
+    seconds = elapsed(start, end)
+    return f"{first} {dash} {last}" + (f" ({duration(seconds)})" if seconds is not None else "")
+
+
+def _moment(stamp: str | None) -> datetime | None:
+    found = _STAMP.search(stamp or "")
+    if not found:
+        return None
+    # A leap year stands in for the year that a log does not print, as everywhere in this program.
+    year, month, date, hour, minute, second = (int(part) if part else 0 for part in found.groups())
+    try:
+        return datetime(year or 2000, month or 1, date or 1, hour, minute, second)
+    except ValueError:
+        return None
