@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import ahocorasick_rs
 import regex
@@ -29,7 +29,15 @@ _KINDS = {
     "everything": frozenset({"message", "raw", "traceback", "stats", "access"}),
 }
 
-Match = tuple[EventSpec, Template, dict[str, Any], str, int]
+
+class Match(NamedTuple):
+    """One event found in a record: typed ``fields``, the matched ``line`` and its 0-based number in the record."""
+
+    spec: EventSpec
+    template: Template
+    fields: dict[str, Any]
+    line: str
+    line_offset: int
 
 
 class Matcher:
@@ -48,7 +56,7 @@ class Matcher:
         self._compiled: dict[str, regex.Pattern[str]] = {}
 
     def match(self, record: Record, engine: str) -> list[Match]:
-        """Events of ``record``: (event, template, typed fields, matched line, its 0-based number in the record).
+        """Return the events of ``record``.
 
         ``engine`` is the run's engine, "" while unknown: then the templates of every engine are tried. An event is
         returned at most once, from the first line that matches; on one line the template written first wins.
@@ -80,7 +88,7 @@ class Matcher:
             line = text[begin : stop if stop >= 0 else len(text)]
             fields = self._fields(template, line, start - begin)
             if fields is not None:
-                found[spec.name] = (spec, template, fields, line, text.count("\n", 0, begin))
+                found[spec.name] = Match(spec, template, fields, line, text.count("\n", 0, begin))
         return list(found.values())
 
     def _fields(self, template: Template, line: str, anchor: int) -> dict[str, Any] | None:

@@ -1,0 +1,93 @@
+"""Where rules come from: the shipped folder, folders given by the user, packages that offer rules by entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+
+from diagnoser.knowledge.words import hint
+from diagnoser.rules.errors import RuleError
+from diagnoser.rules.model import STAGES
+
+#: Entry points of this group name a package whose folder holds ``<stage>/*.yaml`` and ``events/*.yaml``.
+GROUP = "diagnoser.rules"
+
+#: Folders beside the stages: shared messages, and the catalogue of engine versions, which is no rule.
+_EVENTS, _OTHERS = "events", ("catalog",)
+
+
+@dataclass(slots=True, frozen=True)
+class Pack:
+    """Rules of an installed package. ``problem`` says why it cannot be read; then ``folder`` is None."""
+
+    name: str
+    folder: Path | None
+    problem: str = ""
+
+
+@dataclass(slots=True, frozen=True)
+class RuleSource:
+    """One YAML file: the id of its rule, "" for a file of shared events."""
+
+    path: Path
+    id: str = ""
+    stage: str = ""
+
+
+def installed_packs() -> list[Pack]:
+    """Return the rule packs of this Python installation, by name. Nothing of theirs is run, only found."""
+    packs = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        try:
+            spec = find_spec(entry.value)
+        except (ImportError, ValueError) as error:
+            packs.append(Pack(entry.name, None, f"package {entry.value} cannot be found: {error}"))
+            continue
+        folders = list(spec.submodule_search_locations or ()) if spec else []
+        if folders:
+            packs.append(Pack(entry.name, Path(folders[0])))
+        else:
+            packs.append(Pack(entry.name, None, f"{entry.value} is no package folder"))
+    return packs
+
+
+def rule_files(folders: Sequence[Path]) -> list[Path]:
+    """Return every YAML file that `sources` would read, in order; missing folders hold none."""
+    return [path for folder in folders for path in sorted(folder.glob("*/*.yaml")) if path.parent.name not in _OTHERS]
+
+
+def sources(folder: Path, pack: str = "") -> tuple[list[RuleSource], list[RuleError]]:
+    """List a folder of rules. Ids of a pack's rules begin with the pack's name. Files in wrong places are errors."""
+    found: list[RuleSource] = []
+    errors: list[RuleError] = []
+    if not folder.is_dir():
+        return [], [RuleError(str(folder), 1, 1, "no such folder of rules")]
+    for path in sorted(folder.glob("*/*")):
+        place = path.parent.name
+        if path.name.startswith((".", "_")) or place.startswith((".", "_")) or place in _OTHERS or path.is_dir():
+            continue
+        if path.suffix == ".yml":
+            errors.append(RuleError(str(path), 1, 1, "rule files end in .yaml"))
+        elif path.suffix != ".yaml":
+            continue
+        elif place == _EVENTS:
+            found.append(RuleSource(path))
+        elif place in STAGES:
+            found.append(RuleSource(path, ".".join(filter(None, (pack, place, path.stem))), place))
+        else:
+            known = (*STAGES, _EVENTS)
+            text = f"folder '{place}' is no stage{hint(place, known) or '; known: ' + ', '.join(known)}"
+            errors.append(RuleError(str(path), 1, 1, text))
+    errors += _stray(folder)
+    return found, errors
+
+
+def _stray(folder: Path) -> Iterator[RuleError]:
+    """Rules outside a stage's folder would be passed over in silence."""
+    if (folder / "series.yaml").exists():
+        return  # the shipped folder: its own files of knowledge lie here
+    for path in sorted(folder.glob("*.y*ml")):
+        yield RuleError(str(path), 1, 1, f"a rule lies in the folder of its stage: {folder.name}/<stage>/{path.name}")
