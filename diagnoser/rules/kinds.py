@@ -1,0 +1,99 @@
+"""What kinds and units of expression may meet; each check raises NodeError with the raw node to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from diagnoser.knowledge.words import nearest
+from diagnoser.rules import units
+from diagnoser.rules.model import Node
+
+
+class NodeError(Exception):
+    """Something wrong with one raw node; ``check`` turns it into an ExpressionError with a column."""
+
+    def __init__(self, node: Node, message: str, words: Iterable[str] = (), word: str = "") -> None:
+        super().__init__(message)
+        self.node = node
+        self.expected = tuple(sorted(words))
+        self.nearest = (nearest(word, self.expected) or "") if word else ""
+
+
+KIND_WORDS = {
+    "bool": "a condition (true or false)",
+    "number": "a number",
+    "text": "a text",
+    "version": "a version",
+    "list": "a list",
+    "any": "any value",
+}
+
+
+def need(raw: Node, node: Node, kind: str, message: str) -> None:
+    """Raise a NodeError unless the node is of the kind (or of unknown kind)."""
+    if node.kind not in (kind, "any"):
+        raise NodeError(raw, f"{message}; this is {KIND_WORDS[node.kind]}")
+
+
+def as_bool(raw: Node, node: Node, unit: str) -> Node:
+    """Return the node as a condition; a flag sample counts as one."""
+    if unit == "flag":
+        return Node(">=", (node, Node("number", (0.5, ""), "0.5", "number")), node.text, "bool")
+    need(raw, node, "bool", "a condition is needed here")
+    return node
+
+
+def seconds(raw: Node) -> float:
+    """Return the constant length of time that a raw node must be."""
+    if raw.op != "number":
+        raise NodeError(raw, "a length of time belongs here, such as 30s")
+    value, unit = raw.args
+    if unit != "seconds":
+        raise NodeError(raw, f"a length of time needs a unit: {raw.text.rstrip('%')}s, {raw.text.rstrip('%')}m")
+    return float(value)
+
+
+def pattern(raw: Node) -> None:
+    """Require a text that is a regular expression."""
+    import regex
+
+    if raw.op != "text":
+        raise NodeError(raw, "a regular expression in quotes belongs after 'matches'")
+    try:
+        regex.compile(raw.args[0])
+    except regex.error as error:
+        raise NodeError(raw, f"not a regular expression: {error}") from None
+
+
+def comparable(raw: Node, left: Node, right: Node, op: str) -> None:
+    """Require two sides that can be compared at all."""
+    kinds = {left.kind, right.kind}
+    if "version" in kinds:
+        other = right if left.kind == "version" else left
+        if other.op != "text" and other.kind != "version":
+            raise NodeError(raw, 'a version is compared with a text such as "0.9.0"')
+        if other.op == "text":
+            _version(raw, other.args[0])
+        return
+    if len(kinds - {"any"}) > 1:
+        raise NodeError(raw, f"{KIND_WORDS[left.kind]} cannot be compared with {KIND_WORDS[right.kind]}")
+    if op not in ("==", "!=") and kinds & {"bool", "text", "list"}:
+        raise NodeError(raw, f"'{op}' compares numbers and versions only")
+
+
+def _version(raw: Node, text: Any) -> None:
+    try:
+        Version(text)
+    except InvalidVersion:
+        raise NodeError(raw, f"'{text}' is not a version") from None
+
+
+def mistaken(raw: Node, one: Node, unit: str, other: Node, other_unit: str) -> None:
+    """Raise a NodeError for units that do not meet, and for a percentage written as a plain number."""
+    if units.clash(unit, other_unit):
+        raise NodeError(raw, f"{unit} cannot be compared with {other_unit} ({other.text})")
+    if one.op == "number" and unit == "" and other_unit == "ratio" and one.args[0] > 1:
+        raise NodeError(raw, f"{other.text} is a ratio between 0 and 1: write {one.text}% or a number up to 1")
