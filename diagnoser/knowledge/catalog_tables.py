@@ -1,0 +1,101 @@
+"""The catalogue's files as tables, read when first asked for, one table of one engine at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from diagnoser.knowledge import records
+from diagnoser.knowledge.records import Env, Flag, Message
+from diagnoser.knowledge.versions import VersionList
+
+if TYPE_CHECKING:
+    from diagnoser.knowledge.vocabulary import Vocabulary
+
+_T = TypeVar("_T")
+
+
+class CatalogTables:
+    """The files under ``rules/catalog``, as tables. Engines and tables it does not have are empty, not errors."""
+
+    def __init__(self, rules: Path) -> None:
+        self.rules = rules
+        self._memo: dict[str, Any] = {}
+
+    def memo(self, key: str, make: Callable[[], _T]) -> _T:
+        """Return what ``make`` gave the first time for ``key``: for tables derived from this catalogue."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        value: _T = self._memo[key]
+        return value
+
+    # -- tables
+
+    def engines(self) -> list[str]:
+        """Return the engines that the catalogue knows."""
+        return sorted(path.parent.name for path in (self.rules / "catalog").glob("*/versions.json"))
+
+    def version_list(self, engine: str) -> VersionList | None:
+        """Return the versions read of an engine; None for an engine that was not read."""
+        return self.memo(f"versions {engine}", lambda: self._versions(engine))
+
+    def _versions(self, engine: str) -> VersionList | None:
+        path = self.rules / "catalog" / engine / "versions.json"
+        return VersionList(json.loads(path.read_bytes())["read"]) if engine and path.is_file() else None
+
+    def rows(self, engine: str, table: str) -> Iterable[dict[str, Any]]:
+        """Yield the raw records of one table: "flags", "env", "metrics", "messages", "stats-fields"."""
+        path = self.rules / "catalog" / engine / f"{table}.jsonl"
+        if engine and path.is_file():
+            yield from map(json.loads, path.read_bytes().splitlines())
+
+    def flags(self, engine: str) -> dict[str, Flag]:
+        """Return every spelling of every flag of an engine, of all versions."""
+        return self.memo(f"flags {engine}", lambda: self._flags(engine))
+
+    def _flags(self, engine: str) -> dict[str, Flag]:
+        every = [records.flag_from(engine, row) for row in self.rows(engine, "flags")]
+        found = {spelled.name: flag for flag in every for spelled in flag.spellings}
+        # A flag's own name beats another one's alias.
+        return found | {flag.name: flag for flag in every}
+
+    def envs(self, engine: str) -> dict[str, Env]:
+        """Return the environment variables of an engine by name, of all versions."""
+        rows = lambda: {row["name"]: records.env_from(engine, row) for row in self.rows(engine, "env")}  # noqa: E731
+        return self.memo(f"env {engine}", rows)
+
+    def messages(self, engine: str) -> list[Message]:
+        """Return the messages read from an engine's releases, in order of their ids."""
+        rows = lambda: [records.message_from(engine, row) for row in self.rows(engine, "messages")]  # noqa: E731
+        return self.memo(f"messages {engine}", rows)
+
+    def seen_live(self) -> list[Message]:
+        """Return messages that recorded servers printed and the sources did not show, of all engines."""
+        path = self.rules / "catalog" / "seen-live.jsonl"
+
+        def rows() -> list[Message]:
+            lines = path.read_bytes().splitlines() if path.is_file() else []
+            return [records.message_from(row["engine"], row) for row in map(json.loads, lines)]
+
+        return self.memo("seen live", rows)
+
+    # -- versions
+
+    def versions(self, engine: str) -> tuple[str, ...]:
+        """Return the versions read, oldest first; empty for an unknown engine."""
+        found = self.version_list(engine)
+        return found.read if found else ()
+
+    def newest(self, engine: str) -> str | None:
+        """Return the newest version read."""
+        found = self.version_list(engine)
+        return found.newest if found else None
+
+    def vocabulary(self) -> Vocabulary:
+        """Return the vocabulary beside this catalogue. Raises VocabularyError."""
+        # Only questions about wrong flags need it; the others should not pay for YAML.
+        from diagnoser.knowledge.vocabulary import Vocabulary
+
+        return self.memo("vocabulary", lambda: Vocabulary.load(self.rules))
