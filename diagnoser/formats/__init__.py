@@ -1,0 +1,34 @@
+"""Dialects of log lines: one module per writer, found by listing this folder.
+
+A module is a dialect when it defines ``NAME``, ``ORDER`` and ``head`` (see ``base.Dialect``). It may define
+``stats`` too: the reader of its statistics lines.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from types import ModuleType
+from typing import cast
+
+from diagnoser.formats.base import Dialect, Head, StatsLine
+
+__all__ = ["Dialect", "Head", "StatsLine", "dialects", "stats_readers"]
+
+
+def _modules() -> list[ModuleType]:
+    names = sorted(info.name for info in pkgutil.iter_modules(__path__))
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    return [module for module in modules if all(hasattr(module, part) for part in ("NAME", "ORDER", "head"))]
+
+
+def dialects() -> tuple[Dialect, ...]:
+    """All dialects in the order in which they are asked for a line."""
+    found = [cast(Dialect, module) for module in _modules()]
+    return tuple(sorted(found, key=lambda dialect: (dialect.ORDER, dialect.NAME)))
+
+
+def stats_readers() -> dict[str, Callable[[str], StatsLine | None]]:
+    """``Record.dialect`` to the function that takes the text of a record of kind "stats" apart."""
+    return {module.NAME: module.stats for module in _modules() if hasattr(module, "stats")}

@@ -1,0 +1,96 @@
+"""Printed times to seconds since the epoch: the year that vLLM leaves out, the date that old SGLang leaves out.
+
+Times are the log's own clock read as UTC. A missing year comes from the envelope, from a dated line of the same
+stream, or is the nominal leap year 2000 (so that 29 February exists); it grows by one at New Year.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+from diagnoser.formats.base import Head
+
+NOMINAL_YEAR = 2000
+_DAY = 86400.0
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def _midnight(year: int, month: int, day: int) -> float:
+    """Seconds at the start of a day; a day that the year does not have (29 February) becomes the next one."""
+    try:
+        return (date(year, month, day).toordinal() - _EPOCH) * _DAY
+    except ValueError:
+        return (date(year, month, 1).toordinal() - _EPOCH + day - 1) * _DAY
+
+
+class Clock:
+    """The clock of one stream; remembers what earlier lines told about the date."""
+
+    __slots__ = ("_base", "_day", "_known", "_last", "_month", "_year", "_year_known")
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+        self._month = 0
+        self._day = 0
+        self._year = NOMINAL_YEAR
+        self._year_known = False
+        self._base = 0.0
+        self._known = ""
+
+    def resolve(self, head: Head | None, envelope: float | None) -> tuple[float | None, str]:
+        """Time of a record in seconds and what is known of it: "full", "yearless", "clock" or "" (carried forward)."""
+        if head is None or head.hour is None:
+            if envelope is None:
+                return self._last, ""
+            self._last = envelope
+            return envelope, "full"
+        try:
+            if head.month is None or head.day is None:
+                base, known = self._clock_only(head, envelope)
+            elif head.year is not None:
+                if (head.month, head.day, head.year) != (self._month, self._day, self._year) or not self._year_known:
+                    self._base = _midnight(head.year, head.month, head.day)
+                    self._month, self._day, self._year, self._year_known = head.month, head.day, head.year, True
+                base, known = self._base, "full"
+            else:
+                if (
+                    head.month != self._month
+                    or head.day != self._day
+                    or (envelope is not None and not self._year_known)
+                ):
+                    self._yearless(head.month, head.day, envelope)
+                base, known = self._base, "full" if self._year_known else "yearless"
+        except ValueError:
+            return self.resolve(None, envelope)
+        self._last = base + head.hour * 3600 + head.minute * 60 + head.second
+        return self._last, known
+
+    def _yearless(self, month: int, day: int, envelope: float | None) -> None:
+        """Choose the year of a new day: the one nearest to what is known, else the running nominal year."""
+        anchor = envelope
+        if anchor is None and self._year_known:
+            anchor = self._last
+        if anchor is not None:
+            guess = date.fromordinal(int(anchor // _DAY) + _EPOCH).year
+            years = [year for year in (guess - 1, guess, guess + 1) if 1 <= year <= 9998]
+            self._year = min(years, key=lambda year: abs(_midnight(year, month, day) - anchor))
+            self._year_known = True
+        elif self._month == 12 and month == 1:
+            self._year += 1
+        elif self._month == 1 and month == 12 and self._year > NOMINAL_YEAR:
+            # A line of another process that was overtaken at New Year.
+            self._year -= 1
+        self._month, self._day = month, day
+        self._base = _midnight(self._year, month, day)
+
+    def _clock_only(self, head: Head, envelope: float | None) -> tuple[float, str]:
+        """Start of the day of a line that prints hours only: the day that puts it nearest to the last known time."""
+        seconds = (head.hour or 0) * 3600 + head.minute * 60 + head.second
+        anchor = envelope if envelope is not None else self._last
+        if envelope is not None:
+            self._year_known = True
+        if anchor is None:
+            return _midnight(NOMINAL_YEAR, 1, 1), "clock"
+        day = anchor // _DAY
+        nearest = min((day - 1, day, day + 1), key=lambda start: abs(start * _DAY + seconds - anchor))
+        return nearest * _DAY, "full" if self._year_known else "clock"

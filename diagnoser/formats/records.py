@@ -1,0 +1,209 @@
+"""Lines to records: the writer's prefix parsed, continuation lines joined, streams and processes kept apart."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from diagnoser.formats import dialects, process, progress, ray, vllm
+from diagnoser.formats.base import Head
+from diagnoser.formats.clock import Clock
+from diagnoser.formats.joining import Open
+from diagnoser.model import Line, Origin, Record
+
+#: A record that has not grown for so many lines is complete: it bounds memory and keeps the output in order.
+PATIENCE = 200
+#: Writers remembered per source; a hostile log may invent more.
+_MOST_WRITERS = 4096
+
+_NOTHING: tuple[Record, ...] = ()
+
+
+class _Stream:
+    """What is open in one stream: per process one record with prefixes on each line, and one without."""
+
+    __slots__ = ("bare", "clock", "prefixed")
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.prefixed: dict[str, Open] = {}
+        self.bare: dict[str, Open] = {}
+
+
+class RecordReader:
+    """Joins the lines of one source to records; gives them back in the order of their first lines.
+
+    ``feed`` may hold records back until it is clear that they are complete; ``flush`` gives them out at the end of the
+    input (or of a pause in a followed file) and keeps the clock.
+    """
+
+    def __init__(self) -> None:
+        self._heads = tuple(dialect.head for dialect in dialects())
+        self._streams: dict[str, _Stream] = {}
+        self._writers: dict[str, process.Writer] = {"": process.NOBODY}
+        self._pending: deque[Open] = deque()
+        self._count = 0
+
+    def feed(self, line: Line) -> Sequence[Record]:
+        """Take one line; return the records that are complete now."""
+        text = line.text
+        if text[:1] in ("\x1b", "[") or "\x1b" in text:
+            text = process.colourless(text)
+        if text[-1:] in ("\r", "\n"):
+            text = text.rstrip("\r\n")
+        self._count += 1
+        stream = self._streams.get(line.stream)
+        if stream is None:
+            stream = self._streams[line.stream] = _Stream()
+        who = process.NOBODY
+        if text[:1] == "(" or text[:2] in ("[r", "[d"):
+            who, text = self._peel(text)
+        done = self._line(line, stream, who, text)
+        if not self._pending:
+            return done
+        return self._release(done)
+
+    def flush(self) -> Sequence[Record]:
+        """Complete and return everything that is still open."""
+        for waiting in self._pending:
+            if not waiting.closed:
+                waiting.close()
+        for stream in self._streams.values():
+            stream.bare.clear()
+            stream.prefixed.clear()
+        return self._release(_NOTHING)
+
+    def _release(self, done: tuple[Record, ...]) -> Sequence[Record]:
+        """Records at the front of the queue that are closed; ``done`` is in the queue already or comes last."""
+        pending = self._pending
+        given: list[Record] = []
+        while pending:
+            first = pending[0]
+            if not first.closed:
+                if self._count - first.seen <= PATIENCE:
+                    break
+                first.close()
+            given.append(first.record)
+            pending.popleft()
+        if done:
+            given.extend(done)
+        return given
+
+    def _peel(self, text: str) -> tuple[process.Writer, str]:
+        end = process.length(text)
+        if end == 0:
+            return process.NOBODY, text
+        tag, rest = text[:end], ray.unfold(text[end:])
+        who = self._writers.get(tag)
+        if who is None:
+            who = process.writer(tag)
+            if len(self._writers) < _MOST_WRITERS:
+                self._writers[tag] = who
+        return who, rest
+
+    def _ask(self, text: str) -> Head | None:
+        for head in self._heads:
+            found = head(text)
+            if found is not None:
+                return found
+        return None
+
+    def _line(self, line: Line, stream: _Stream, who: process.Writer, text: str) -> tuple[Record, ...]:
+        if "%" in text and 0 < (end := progress.bar_end(text)) < len(text) and text[end:].strip():
+            # A bar ends without a line break: what follows it on the line is a line of its own.
+            done = self._piece(line, stream, who, text[:end])
+            return done + self._line(line, stream, *self._second(who, text[end:]))
+        return self._piece(line, stream, who, text)
+
+    def _second(self, who: process.Writer, text: str) -> tuple[process.Writer, str]:
+        other, rest = self._peel(text.lstrip())
+        return (other, rest) if other is not process.NOBODY else (who, rest)
+
+    def _piece(self, line: Line, stream: _Stream, who: process.Writer, text: str) -> tuple[Record, ...]:
+        tag = who.tag
+        # No dialect begins a line with blanks, but for bars without a title.
+        indented = text[:1] in (" ", "\t", "")
+        head = self._ask(text) if not indented or "%|" in text else None
+        if head is not None and head.dialect == "vllm" and head.where and head.hour is not None:
+            return self._prefixed(line, stream, who, text, head)
+        bare = stream.bare.get(tag)
+        if bare is not None and not bare.closed:
+            if bare.takes_bare(text, head):
+                bare.append(text, line.number, self._count)
+                return _NOTHING
+            if bare.frames != "frames" or (head is not None and head.kind == "traceback"):
+                bare.close()
+                bare = None
+        else:
+            bare = None
+        if not text.strip():
+            return _NOTHING
+        record = self._record(line, stream, who, text, head)
+        closed = record.kind in ("access", "stats") or (record.kind == "request" and _complete(record))
+        # A traceback that other lines interrupt stays the one that goes on.
+        busy = bare is not None and not record.text.endswith("(most recent call last):")
+        if closed or busy:
+            return self._hand_over(record)
+        stream.bare[tag] = self._hold(record, "")
+        return _NOTHING
+
+    def _prefixed(self, line: Line, stream: _Stream, who: process.Writer, text: str, head: Head) -> tuple[Record, ...]:
+        """Handle a line of vLLM's formatter, which repeats its prefix on each line of one message."""
+        tag, message = who.tag, head.text
+        prefix = text[: len(text) - len(message)] if message else text
+        before = stream.prefixed.get(tag)
+        if before is not None and not before.closed:
+            if before.prefix == prefix and before.takes_prefixed(message):
+                before.append(message, line.number, self._count)
+                return _NOTHING
+            before.close()
+        bare = stream.bare.get(tag)
+        if bare is not None and bare.frames != "frames" and not bare.closed:
+            bare.close()
+        record = self._record(line, stream, who, text, head)
+        if record.kind in ("stats", "access"):
+            return self._hand_over(record)
+        if record.kind == "request" and not vllm.request_complete(message):
+            stream.bare[tag] = held = self._hold(record, prefix)
+            stream.prefixed[tag] = held
+        else:
+            stream.prefixed[tag] = self._hold(record, prefix)
+        return _NOTHING
+
+    def _hold(self, record: Record, prefix: str) -> Open:
+        held = Open(record, prefix, self._count)
+        self._pending.append(held)
+        return held
+
+    def _hand_over(self, record: Record) -> tuple[Record, ...]:
+        """Give a record out at once, or behind those that still wait."""
+        if not self._pending:
+            return (record,)
+        held = Open(record, "", self._count)
+        held.closed = True
+        self._pending.append(held)
+        return _NOTHING
+
+    def _record(self, line: Line, stream: _Stream, who: process.Writer, text: str, head: Head | None) -> Record:
+        time, known = stream.clock.resolve(head, line.time)
+        origin = Origin(line.source, line.number)
+        if head is None:
+            return Record(
+                origin, text, "raw", "", "", time, known, who.name, who.ranks, "", line.stream, line.number
+            )  # fmt: skip
+        ranks = who.ranks
+        if head.ranks and head.ranks != ranks:
+            ranks = tuple(sorted({**dict(ranks), **dict(head.ranks)}.items())) if ranks else head.ranks
+        return Record(
+            origin, head.text, head.kind, head.dialect, head.level, time, known, head.process or who.name, ranks,
+            head.where, line.stream, line.number,
+        )  # fmt: skip
+
+
+def _complete(record: Record) -> bool:
+    """Whether a request line of a dialect without re-prefixing has reached its printed end."""
+    text = record.text
+    if record.dialect == "vllm":
+        return vllm.request_complete(text)
+    # SGLang ends "Receive:" with a bracket and "Finish:" with a brace, and puts user text between double quotes.
+    return text[-1:] in (")", "}") and text.count('"') % 2 == 0

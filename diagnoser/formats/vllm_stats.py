@@ -1,0 +1,66 @@
+"""vLLM's periodic statistics lines of every form, taken apart into printed label and number."""
+
+from __future__ import annotations
+
+import re
+
+from diagnoser.formats.base import StatsLine
+
+_STATS = re.compile(
+    r"(?:Engine \d+: |\d+ Engines Aggregated: )?"
+    r"(?:Avg prompt throughput: |Running: \d+ reqs, Waiting: |Spec(?:ulative|Decoding) metrics: |"
+    r"Prefix cache hit rate: GPU: |(?:KV|EC) Transfer metrics: |DiffusionDecoding metrics: )"
+)
+_FIRST = frozenset("ERASPKD0123456789")
+_ENGINE = re.compile(r"Engine (\d+): ")
+# "nan" and "inf" are left out on purpose: a field without a number is absent.
+_FIELD = re.compile(r"([A-Z][A-Za-z ]*): (-?\d+(?:\.\d+)?)(%?)")
+_PAIR = re.compile(r"([\w][\w ()/:.-]*)=(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[,;\s]|$)")
+# V0 names the same quantities differently.
+_SPEC_LABELS = {"Number of accepted tokens": "Accepted", "Number of draft tokens": "Drafted"}
+_HIT_RATE = "Prefix cache hit rate: "
+_SWAP = "CPU KV cache usage"
+
+
+def is_stats(text: str) -> bool:
+    """Whether a message (without prefix) is a statistics line."""
+    return text[:1] in _FIRST and _STATS.match(text) is not None
+
+
+def _fields(text: str) -> dict[str, float]:
+    values = {}
+    for label, number, percent in _FIELD.findall(text):
+        value = float(number)
+        # A negative share is printed for a pool that keeps no rate.
+        if value >= 0:
+            values[label] = value / 100 if percent else value
+    return values
+
+
+def stats(text: str) -> StatsLine | None:
+    """Numbers of a statistics line (a record's text); percentages become ratios; None for any other text.
+
+    ``form``: "v0", "v1" (also the aggregated line), "spec" (speculation), "transfer" (KV or encoder cache connector).
+    """
+    if not is_stats(text):
+        return None
+    if text.startswith(_HIT_RATE):
+        # "GPU: 89.94%, CPU: -1.00%": the label stands once in front of both.
+        return StatsLine(
+            (), {_HIT_RATE + label: value for label, value in _fields(text[len(_HIT_RATE) :]).items()}, "v0"
+        )
+    engine = _ENGINE.match(text)
+    group = (("engine", engine.group(1)),) if engine is not None else ()
+    start = engine.end() if engine is not None else 0
+    if text.startswith("Spec", start):
+        values = _fields(text)
+        return StatsLine(group, {_SPEC_LABELS.get(label, label): value for label, value in values.items()}, "spec")
+    if " Transfer metrics: " in text[:24]:
+        pairs = _PAIR.findall(text.partition("metrics: ")[2])
+        return StatsLine(group, {label: float(number) for label, number in pairs}, "transfer")
+    values = _fields(text)
+    if "Pending" in values:
+        if _SWAP in values and "GPU KV cache usage" in values:
+            values[_SWAP + " (swap)"] = values.pop(_SWAP)
+        return StatsLine(group, values, "v0")
+    return StatsLine(group, values, "v1")
