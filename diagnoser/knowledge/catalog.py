@@ -60,10 +60,11 @@ class Catalog(CatalogTables):
     def key(self, engine: str, name: str) -> str:
         """Return the spelling to look up: no value, hyphens, and without a sub-key unless it is a flag with one."""
         words = name.strip().split("=", 1)[0].split(None, 1)
-        word = words[0] if words else ""
-        if word.startswith("--"):
-            word = word.replace("_", "-")
-        return word if word in self.flags(engine) else word.split(".", 1)[0]
+        flags, word = self.flags(engine), words[0] if words else ""
+        if word in flags or not word.startswith("--"):  # one flag of vLLM 0.5 does have an underscore
+            return word
+        word = word.replace("_", "-")
+        return word if word in flags else word.split(".", 1)[0]
 
     def spelled(self, engine: str, name: str) -> tuple[Flag, Spelled] | None:
         """Return the flag of this exact spelling and the spelling's own versions."""

@@ -1,0 +1,361 @@
+"""The catalogue of engine versions: building it, its lookups, grounding of templates, GPUs."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from diagnoser.knowledge import catalog_build
+from diagnoser.knowledge.catalog import UNRESOLVED, Catalog
+from diagnoser.knowledge.paths import rules_dir
+from diagnoser.knowledge.versions import VersionList, parse_version
+from diagnoser.knowledge.vocabulary import Vocabulary
+
+
+@pytest.fixture(scope="module")
+def catalog():
+    return Catalog(rules_dir())
+
+
+# -- versions
+
+
+@pytest.mark.parametrize(
+    ("text", "public"),
+    [
+        ("v0.9.2", "0.9.2"),
+        ("0.6.3.post1+cu118", "0.6.3.post1"),
+        ("0.9.2rc2.dev30+g1a2b3c4", "0.9.2rc2.dev30"),
+        ("0.5.4.post3", "0.5.4.post3"),
+        ("0.11.0-xpu", "0.11.0"),
+        ("0.1.dev1+g0123456.d20250101", "0.1.dev1"),
+        (" 0.9.2\n", "0.9.2"),
+    ],
+)
+def test_versions_as_logs_print_them(text, public):
+    assert str(parse_version(text)) == public
+
+
+@pytest.mark.parametrize("text", ["", "dev", "latest", "unknown", "9", "v", "1..2"])
+def test_no_version(text):
+    assert parse_version(text) is None
+
+
+def test_a_version_is_placed_between_its_neighbours():
+    versions = VersionList(["0.4.1", "0.4.2.post1", "0.5.0"])
+    assert versions.position("0.4.2.post1") == (1, 1)
+    assert versions.position("v0.5.0+cu118") == (2, 2)
+    assert versions.position("0.4.2") == (0, 1)
+    assert versions.position("0.5.0rc1") == (1, 2)
+    assert versions.position("0.9.9") == (2, 2)
+    assert versions.position("0.9.9.dev3") == (2, 2)
+    assert versions.position("0.1") == (0, 0)
+    assert versions.position("0.1.dev7+gabc") is None  # a checkout that does not know its version
+    assert versions.position("main") is None
+
+
+# -- flags
+
+
+@pytest.mark.parametrize(
+    ("engine", "flag", "version", "has"),
+    [
+        ("vllm", "--max-num-seqs", "0.9.2", True),
+        ("vllm", "--max_num_seqs", "0.9.2", True),
+        ("vllm", "--max-num-seqs=12", "0.9.2", True),
+        ("vllm", "-tp", "0.9.2", True),
+        ("vllm", "--no-enable-prefix-caching", "0.9.2", True),
+        ("vllm", "--no-enable-prefix-caching", "0.6.0", False),
+        ("vllm", "--no-max-num-seqs", "0.9.2", False),
+        ("vllm", "--compilation-config.cudagraph_mode", "0.12.0", True),
+        ("vllm", "--num-scheduler-steps", "0.10.0", True),
+        ("vllm", "--num-scheduler-steps", "0.10.1", False),
+        ("vllm", "--num-scheduler-steps", "0.10.0.1", False),  # in between: only what both neighbours have
+        ("vllm", "--max-num-queued-reqs", "0.28.0", False),
+        ("vllm", "--max-num-queued-reqs", "0.29.0", True),
+        ("vllm", "--max-num-queued-reqs", "99.0", True),
+        ("vllm", "--max-num-queued-reqs", None, None),
+        ("vllm", "--max-num-queued-reqs", "0.1.dev1+gabc", None),
+        ("vllm", "--max-num-seqs", None, True),
+        ("vllm", "--nothing-like-it", None, False),
+        ("vllm", "", None, False),
+        ("sglang", "--tensor-parallel-size", "0.5.4.post3", True),
+        ("sglang", "--tp-size", "0.5.4", True),
+        ("sglang", "--cuda-graph-max-bs", "0.5.19", True),
+        ("sglang", "--cuda-graph-max-bs", "0.5.20", False),
+        ("sglang", "--enable-hicache", "0.5.22", False),
+        ("sglang", "--enable-hicache", "0.5.23", True),
+        ("sglang", "--disable-shared-experts-fusion", "0.4.5.post3", False),
+        ("sglang-router", "--health-check-endpoint", "0.3.2", True),
+        ("vllm-router", "--anything", "0.1.0", None),
+    ],
+)
+def test_has_flag(catalog, engine, flag, version, has):
+    assert catalog.has_flag(engine, flag, version) is has
+
+
+def test_has_flag_never_says_yes_outside_the_recorded_range(catalog):
+    """The same judgement as by plain numbers: between first and last of the record, whatever the spelling."""
+    for engine in ("vllm", "sglang"):
+        versions = catalog.version_list(engine)
+        for name, flag in catalog.flags(engine).items():
+            for version in versions.read:
+                if catalog.has_flag(engine, name, version):
+                    index = versions.position(version).low
+                    assert versions.first_index(flag.first) <= index <= versions.last_index(flag.last)
+
+
+def test_every_knob_has_a_spelling_that_exists(catalog):
+    for knob in Vocabulary.load(rules_dir()).knobs.values():
+        for engine, flags in knob.flags.items():
+            for flag in flags:
+                assert catalog.flag(engine, flag), f"{knob.name}: {engine} {flag}"
+            assert catalog.spelling(engine, flags, None), knob.name
+
+
+def test_spelling(catalog):
+    sizes = ("--max-cudagraph-capture-size", "--cuda-graph-sizes")
+    assert catalog.spelling("vllm", sizes, "0.9.2").flag == "--cuda-graph-sizes"
+    now = catalog.spelling("vllm", sizes, "0.20.0")
+    assert (now.flag, now.certain) == ("--max-cudagraph-capture-size", True)
+    graphs = ("--cuda-graph-max-bs", "--cuda-graph-max-bs-decode")
+    assert catalog.spelling("sglang", graphs, "0.5.16").flag == "--cuda-graph-max-bs"
+    unknown = catalog.spelling("sglang", graphs, None)
+    assert (unknown.flag, unknown.certain, unknown.versions) == ("--cuda-graph-max-bs-decode", False, "0.5.14+")
+    assert catalog.spelling("vllm", ["--num-scheduler-steps"], None).versions == "0.5.5 to 0.10.0"
+    assert catalog.spelling("vllm", ["--max-num-seqs"], None).versions == ""
+    assert catalog.spelling("vllm", ["--num-scheduler-steps"], "0.20.0") is None
+    assert catalog.spelling("vllm", [], "0.20.0") is None
+    assert catalog.spelling("vllm", ["--nothing-like-it"], None) is None
+    assert catalog.spelling("other", ["--max-num-seqs"], None) is None
+
+
+def test_names_in_dumps(catalog):
+    assert catalog.dest("vllm", "--max-num-seqs") == "max_num_seqs"
+    assert catalog.dest("sglang", "--tensor-parallel-size") == "tp_size"
+    assert catalog.dest("vllm", "--no-enable-prefix-caching") == "enable_prefix_caching"
+    assert catalog.dest("vllm", "--nothing-like-it=3") == "nothing_like_it"
+    assert catalog.flag_for_dest("sglang", "tp_size").name == "--tp-size"
+    assert catalog.flag_for_dest("sglang", "cuda_graph_max_bs").name == "--cuda-graph-max-bs"
+    assert catalog.flag_for_dest("sglang", "cuda_graph_max_bs_decode", "0.5.20").name == "--cuda-graph-max-bs-decode"
+    assert catalog.flag_for_dest("vllm", "nothing") is None
+
+
+def test_abbreviations_are_read_but_not_relied_on(catalog):
+    assert catalog.flag("sglang", "--tp").name == "--tp-size"
+    assert catalog.has_flag("sglang", "--tp", "0.5.20") is False
+    assert catalog.flag("vllm", "--m") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "value"),
+    [
+        ("gpu_memory_utilization", "0.9.2", 0.9),
+        ("gpu_memory_utilization", "0.20.0", 0.92),
+        ("gpu_memory_utilization", "0.19.5", UNRESOLVED),  # the neighbours differ
+        ("gpu_memory_utilization", None, UNRESOLVED),
+        ("--tensor-parallel-size", None, 1),
+        ("max_num_seqs", "0.6.0", 256),
+        ("max_num_seqs", "0.9.2", UNRESOLVED),
+        ("quantization", "0.9.2", None),
+        ("--kv-cache-dtype", "0.9.2", "auto"),
+        ("compilation_config", "0.33.0", UNRESOLVED),
+        ("--max-num-queued-reqs", "0.9.2", UNRESOLVED),
+        ("--nothing-like-it", "0.9.2", UNRESOLVED),
+    ],
+)
+def test_defaults(catalog, name, version, value):
+    assert catalog.default("vllm", name, version) == value
+
+
+def test_a_default_made_at_start_up_is_told_in_words(catalog):
+    rule = catalog.default_rule("vllm", "max_num_seqs", "0.9.2")
+    assert rule.startswith("1024 (V1, GPU memory >= 70 GiB")
+    assert rule.endswith("otherwise 256")
+    assert "reserve table" in catalog.default_rule("sglang", "mem_fraction_static", "0.5.2")
+    assert catalog.default_rule("vllm", "nothing", "0.9.2") == ""
+
+
+@pytest.mark.parametrize(
+    ("engine", "flag", "version", "story"),
+    [
+        ("vllm", "--max-num-seqs", "0.9.2", ""),
+        (
+            "vllm",
+            "--guided-decoding-backend",
+            "0.11.0",
+            "removed after 0.10.2, use --structured-outputs-config.backend",
+        ),
+        ("vllm", "--preemption-mode", "0.12.0", "removed after 0.10.2, no successor (V1 always recomputes)"),
+        ("vllm", "--max-num-queued-reqs", "0.9.2", "comes with 0.29.0"),
+        ("vllm", "--max-num-queued-reqs", None, "comes with 0.29.0"),
+        ("vllm", "-O", "0.12.0", "removed after 0.11.2, use --compilation-config"),
+        ("vllm", "--max-num-seqz", "0.9.2", "never existed; nearest is --max-num-seqs"),
+        ("vllm", "--zzz", None, "never existed"),
+        ("vllm", "--max-running-requests", "0.9.2", "is an SGLang flag; vLLM's is --max-num-seqs"),
+        ("sglang", "--max-num-seqs", "0.5.4", "is a vLLM flag; SGLang's is --max-running-requests"),
+        ("sglang", "--cpu-offload-gb", "0.1.26", "comes with"),
+        ("sglang", "--swap-space", "0.5.4", "is a vLLM flag; SGLang has none of that name"),
+        ("sglang", "--cuda-graph-max-bs", "0.5.16", "deprecated since 0.5.14, use --cuda-graph-max-bs-decode"),
+        ("sglang", "--disable-shared-experts-fusion", "0.4.5.post3", "is missing in 0.4.5.post3"),
+        ("sglang", "--tp", "0.5.4", ""),
+        ("vllm-router", "--max-num-seqs", None, "is a vLLM flag"),
+        ("vllm-router", "--zzz", None, ""),
+    ],
+)
+def test_flag_story(catalog, engine, flag, version, story):
+    told = catalog.flag_story(engine, flag, version)
+    assert told.startswith(story) if story else told == ""
+
+
+def test_nearest_flag_is_one_the_version_has(catalog):
+    assert catalog.nearest_flag("sglang", "--max-num-seqs") == "--max-running-requests"
+    assert catalog.nearest_flag("vllm", "--max-running-requests", "0.9.2") == "--max-num-seqs"
+    assert catalog.nearest_flag("sglang", "--cuda-graph-max-bsz", "0.5.20") == "--cuda-graph-max-bs-decode"
+
+
+def test_environment(catalog):
+    assert catalog.has_env("vllm", "VLLM_ATTENTION_BACKEND", "0.14.1") is True
+    assert catalog.has_env("vllm", "VLLM_ATTENTION_BACKEND", "0.15.0") is False
+    assert catalog.has_env("vllm", "VLLM_ATTENTION_BACKEND", None) is None
+    assert catalog.has_env("vllm", "VLLM_NOTHING", None) is False
+    assert catalog.has_env("vllm-router", "X", "1.0") is None
+    assert catalog.env("vllm", "VLLM_ATTENTION_BACKEND").replaced_by.startswith("--attention-backend")
+    assert catalog.has_env("sglang", "SGLANG_ENABLE_FLASHINFER_GEMM", "0.5.5.post3") is False
+
+
+def test_newest_and_versions(catalog):
+    assert catalog.engines() == ["sglang", "sglang-router", "vllm"]
+    for engine in catalog.engines():
+        read = catalog.versions(engine)
+        assert list(read) == sorted(read, key=parse_version)
+        assert catalog.newest(engine) == read[-1]
+    assert catalog.newest("other") is None
+    assert catalog.versions("other") == ()
+
+
+def test_a_lookup_reads_one_table(tmp_path):
+    """Start-up time counts: importing parses nothing, and a question about flags parses no messages."""
+    code = (
+        "import sys, time, diagnoser.knowledge.catalog as c, diagnoser.knowledge.paths as p\n"
+        "assert 'yaml' not in sys.modules\n"
+        "catalog = c.Catalog(p.rules_dir()); started = time.process_time()\n"
+        "assert catalog.has_flag('sglang', '--tp-size', '0.5.4')\n"
+        "took = time.process_time() - started\n"
+        "assert sorted(catalog._memo) == ['flags sglang', 'versions sglang'], sorted(catalog._memo)\n"
+        "assert 'yaml' not in sys.modules\n"
+        "print(took)\n"
+    )
+    root = Path(__file__).parent.parent
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 0.1  # 0.02 here
+
+
+# -- building
+
+
+def facts(folder: Path) -> Path:
+    """Write a small set of facts in the two shapes."""
+    vllm_flag = {
+        "name": "--a-b", "aliases": [{"name": "-a", "first": "1.1", "last": None}], "negatable_since": "1.1",
+        "negative_form": "--no-a-b", "type": "bool", "choices": [], "default": True,
+        "default_history": [{"since": "1.0", "value": False}, {"since": "1.1", "value": True}],
+        "first": "1.0", "last": None, "deprecated_in": None, "replaced_by": None, "config_field": "C.a_b",
+        "where": "engine", "group": "g", "meaning": None,
+    }  # fmt: skip
+    sglang_flag = {
+        "name": "--x-size", "aliases": ["--x"], "dest": "x_dest", "type": "int", "nargs": None, "first_seen": "2.0",
+        "last_seen": "2.1", "not_in": None, "defaults": [{"from": "2.0", "to": "2.1", "value": 3}],
+        "alias_ranges": {"--x": {"first_seen": "2.1", "last_seen": None}},
+    }  # fmt: skip
+    message = {
+        "vllm": {"id": "m", "group": "g", "role": "root", "level": "error", "causes": [], "meaning": "x",
+                 "variants": [{"template": "out of {n:d}", "first": "1.0", "last": None, "ranges": "1.0,1.1"}]},
+        "sglang": {"id": "m", "topic": "g", "severity": "error", "causes": [], "first_seen": "2.0", "last_seen": None,
+                   "origin": "sglang-router", "meaning": "x",
+                   "formats": [{"text": "a\\nb", "level": "error", "first_seen": "2.0", "last_seen": None,
+                                "module": "f", "anchor": "a"}]},
+    }  # fmt: skip
+    for engine, flag, versions in (("vllm", vllm_flag, ["1.0", "1.1"]), ("sglang", sglang_flag, ["2.0", "2.1"])):
+        (folder / engine).mkdir(parents=True)
+        for name, key, rows in (("flags", "flags", [flag]), ("env_vars", "env_vars", []), ("metrics", "metrics", [])):
+            (folder / engine / f"{name}.json").write_text(json.dumps({"versions_read": versions, key: rows}))
+        (folder / engine / "log_messages.yaml").write_text(json.dumps({"messages": [message[engine]]}))
+    return folder
+
+
+def test_build_normalises_both_shapes(tmp_path):
+    source, out = facts(tmp_path / "facts"), tmp_path / "rules" / "catalog"
+    written = catalog_build.build(source, out)
+    assert all(path.is_file() for path in written)
+    made = Catalog(tmp_path / "rules")
+    flag = made.flag("vllm", "--a-b")
+    assert [spelled.name for spelled in flag.spellings] == ["--a-b", "-a", "--no-a-b"]
+    assert made.has_flag("vllm", "--no-a-b", "1.0") is False
+    assert made.default("vllm", "a_b", "1.0") is False
+    assert made.default("vllm", "a_b", "1.1") is True
+    assert made.dest("sglang", "--x") == "x_dest"
+    assert made.has_flag("sglang", "--x", "2.0") is False
+    assert made.messages("vllm")[0].templates[0].text == "out of {n:d}"
+    assert made.messages("sglang") == []
+    assert made.messages("sglang-router")[0].templates[0].text == "a\nb"
+
+
+def test_build_is_deterministic_and_check_tells_what_is_old(tmp_path):
+    source, out = facts(tmp_path / "facts"), tmp_path / "out"
+    catalog_build.build(source, out)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    catalog_build.build(source, out)
+    assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    (out / "seen-live.jsonl").write_text("")
+    assert catalog_build.check(source, out) == []
+    (out / "vllm" / "flags.jsonl").write_text("")
+    (out / "sglang" / "env.jsonl").unlink()
+    (out / "sglang" / "old.jsonl").write_text("")
+    problems = catalog_build.check(source, out)
+    assert problems == [
+        "sglang/env.jsonl is missing",
+        "sglang/old.jsonl is no longer made",
+        "vllm/flags.jsonl is not current: 1 lines differ",
+    ]
+
+
+def test_build_loses_no_field_silently(tmp_path):
+    source = facts(tmp_path / "facts")
+    path = source / "vllm" / "flags.json"
+    data = json.loads(path.read_text())
+    data["flags"][0]["colour"] = "red"
+    path.write_text(json.dumps(data))
+    with pytest.raises(catalog_build.CatalogError, match=r"flags\.json: --a-b: unknown field 'colour'"):
+        catalog_build.build(source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    path.write_text("{")
+    with pytest.raises(catalog_build.CatalogError, match=r"flags\.json"):
+        catalog_build.build(source, tmp_path / "out")
+    path.unlink()
+    with pytest.raises(catalog_build.CatalogError, match=r"flags\.json: No such file"):
+        catalog_build.build(source, tmp_path / "out")
+
+
+def test_the_shipped_catalogue_is_sorted_and_small():
+    folder = rules_dir() / "catalog"
+    size = 0
+    for path in folder.rglob("*.jsonl"):
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        keys = [row.get("name") or row.get("id") or (row["field"], row["line"]) for row in rows]
+        assert keys == sorted(keys), path
+        assert len(set(map(str, keys))) == len(keys), path
+        size += path.stat().st_size
+    assert size < 2_500_000
+
+
+def test_reading_every_table_is_quick(catalog):
+    started = time.process_time()
+    fresh = Catalog(rules_dir())
+    for engine in fresh.engines():
+        fresh.flags(engine), fresh.envs(engine), fresh.messages(engine)
+    assert time.process_time() - started < 1.0  # 0.12 here
