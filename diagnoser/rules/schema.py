@@ -56,12 +56,15 @@ class Strict(BaseModel):
 
 
 class TemplateText(Strict):
-    """One spelling of a message."""
+    """One spelling of a message, or every wording of a message of the catalogue."""
 
-    text: Annotated[str, StringConstraints(min_length=1)] = Field(
-        description="The message; {name}, {name:int|float|word|rest|quoted|gib}, {a|b}, [...]?, {{ and }}."
+    text: Annotated[str, StringConstraints(min_length=1)] | None = Field(
+        None, description="The message; {name}, {name:int|float|word|rest|quoted|gib}, {a|b}, [...]?, {{ and }}."
     )
     versions: str = Field("", description="Versions that print it, such as '<0.4.7'. Documentation only.")
+    message: Text | None = Field(None, description="Id of a message of the catalogue: all its wordings.")
+    match: Texts = Field([], description="Only the wordings that hold this text, or one of these.")
+    drop: Texts = Field([], alias="not", description="Without the wordings that hold this text, or one of these.")
 
 
 Templates = Annotated[
@@ -113,6 +116,9 @@ class EventModel(Strict):
         "are moments of the server's life.",
     )
     phase: Literal["startup", "serving", "any"] = Field("any", description="When a server can print it at all.")
+    fields: dict[str, Literal["text", "int", "float", "word", "rest", "quoted", "gib"]] = Field(
+        {}, description="Types of the catalogue's placeholders, where {x:.2f} does not already tell."
+    )
     sets: Sets = Field({}, description="Facts taken from fields: fact: field, or {value: EXPR}.")
 
     def templates(self) -> list[tuple[str, int, TemplateText]]:

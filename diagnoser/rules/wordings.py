@@ -4,52 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
-
-class Wording(Protocol):
-    """One historical wording of a message. ``optional`` lists the pieces that may be missing, in their brackets."""
-
-    @property
-    def text(self) -> str:
-        """The wording as the catalogue writes it."""
-
-    @property
-    def anchor(self) -> str:
-        """Its longest constant piece, "" when not known."""
-
-    @property
-    def optional(self) -> Sequence[str]:
-        """Pieces that may be missing."""
-
-    @property
-    def versions(self) -> str:
-        """Releases that print it."""
-
-
-class Messages(Protocol):
-    """What rules need of the catalogue of messages."""
-
-    def ids(self, engine: str) -> Sequence[str]:
-        """Return every message id of an engine; empty when it has no catalogue."""
-
-    def wordings(self, engine: str, message: str) -> Sequence[Wording]:
-        """Return every wording of one message."""
-
-
-@dataclass(slots=True, frozen=True)
-class NoMessages:
-    """An empty catalogue."""
-
-    def ids(self, engine: str) -> Sequence[str]:
-        """Return nothing."""
-        return ()
-
-    def wordings(self, engine: str, message: str) -> Sequence[Wording]:
-        """Return nothing."""
-        return ()
-
+from diagnoser.knowledge.records import MessageTemplate
 
 _PLACE = re.compile(
     r"\{(?P<name>[A-Za-z_]\w*)(?:![rsa])?(?::(?P<spec>[^{}|]*))?\}"  # {name:.2f}, {name!r}
@@ -58,10 +14,17 @@ _PLACE = re.compile(
     r"|\{(?P<vague>\.\.\.|[\w -]+)\}"  # {...}, {pool state}
 )
 
+#: Last letter of a Python format -> type of the field.
+_SPECS = {"d": "int", "f": "float", "g": "float"}
 
-def as_template(wording: Wording, kinds: Mapping[str, str]) -> str:
-    """Return a wording in the template syntax of rules; ``kinds`` types the placeholders that do not tell."""
-    text = _anchor_line(wording.text, wording.anchor)
+
+def as_template(wording: MessageTemplate, kinds: Mapping[str, str], wanted: Sequence[str] = ()) -> str:
+    """Return a wording in the template syntax of rules.
+
+    ``kinds`` types the placeholders that do not tell. Of a message of several lines the one that holds a ``wanted``
+    text is taken, else the most telling one: templates are matched line by line.
+    """
+    text = _one_line(wording.text, wanted)
     spans = _optional_spans(text, wording.optional)
     out: list[str] = []
     names: set[str] = set()
@@ -79,10 +42,34 @@ def as_template(wording: Wording, kinds: Mapping[str, str]) -> str:
     return "".join(out)
 
 
-def _anchor_line(text: str, anchor: str) -> str:
-    """Return the printed line that holds the anchor: templates are matched line by line."""
+def kept(wordings: Sequence[MessageTemplate], match: Sequence[str], drop: Sequence[str]) -> list[MessageTemplate]:
+    """Return the wordings that hold one of ``match`` (any, when empty) and none of ``drop``."""
+    return [
+        wording
+        for wording in wordings
+        if (not match or any(text in wording.text for text in match)) and not any(text in wording.text for text in drop)
+    ]
+
+
+def typed(wordings: Sequence[MessageTemplate]) -> dict[str, str]:
+    """Return the placeholders that some wording formats as a number: a number then in every wording."""
+    kinds: dict[str, str] = {}
+    for wording in wordings:
+        for hit in _PLACE.finditer(wording.text):
+            kind = _SPECS.get((hit["spec"] or "")[-1:])
+            if hit["name"] and kind and kinds.get(hit["name"]) != "float":
+                kinds[hit["name"]] = kind
+    return kinds
+
+
+def _one_line(text: str, wanted: Sequence[str]) -> str:
     lines = re.split(r"\n|\\n", text)
-    return next((line for line in lines if anchor and anchor in line), max(lines, key=len))
+    chosen = [line for line in lines if any(words in line for words in wanted)]
+    return max(chosen or lines, key=_longest_literal)
+
+
+def _longest_literal(line: str) -> int:
+    return max(len(piece.strip()) for piece in _PLACE.sub("\0", line).split("\0"))
 
 
 def _optional_spans(text: str, optional: Sequence[str]) -> dict[int, str]:
@@ -113,5 +100,5 @@ def _piece(hit: re.Match[str], kinds: Mapping[str, str], names: set[str]) -> str
     while unique in names:
         unique, number = f"{name}_{number}", number + 1
     names.add(unique)
-    kind = kinds.get(name) or {"d": "int", "f": "float", "g": "float"}.get(spec[-1:], "text")
+    kind = kinds.get(name) or _SPECS.get(spec[-1:], "text")
     return f"{{{unique}:{kind}}}"

@@ -1,0 +1,126 @@
+"""Events of YAML -> EventSpec: templates compiled, catalogue wordings taken in, facts and fields checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+
+from diagnoser.knowledge.catalog import Catalog
+from diagnoser.knowledge.records import Message
+from diagnoser.knowledge.words import hint
+from diagnoser.rules.bench import Bench, Steps
+from diagnoser.rules.model import EventSpec, Node, Template
+from diagnoser.rules.names import Names
+from diagnoser.rules.schema import EventModel, TemplateText
+from diagnoser.rules.template import TemplateError, parse_template
+from diagnoser.rules.wordings import as_template, kept, typed
+
+_NUMBERS = ("int", "float", "gib")
+
+
+def compile_event(bench: Bench, name: str, model: EventModel, catalog: Catalog) -> EventSpec:
+    """Compile one event; faults go to the bench. The facts that it sets are left to `compile_sets`."""
+    path = ("events", name)
+    templates: dict[tuple[str, str], Template] = {}
+    for engine, index, text in model.templates():
+        where = (*path, engine, index)
+        for template in _templates(bench, where, engine, text, model, catalog):
+            templates.setdefault((engine, template.pattern), template)
+    if not model.templates():
+        bench.fault(path, f"event {name} has no template of any engine")
+    if model.any and not model.source:
+        bench.fault((*path, "any"), "templates of 'any' need 'source': who prints the message")
+    _one_type_per_field(bench, path, list(templates.values()))
+    return EventSpec(
+        name=name,
+        title=model.title or name,
+        templates=tuple(templates.values()),
+        where=model.where,
+        level=model.level,
+        role=model.role,
+        phase=model.phase,
+        source=model.source,
+        place=bench.place(path),
+    )
+
+
+def compile_sets(bench: Bench, spec: EventSpec, model: EventModel) -> EventSpec:
+    """Return the event with the facts it sets; run when the fields of its templates are known."""
+    sets: list[tuple[str, str | Node]] = []
+    for fact, given in model.sets.items():
+        path = ("events", spec.name, "sets", fact)
+        if fact not in bench.names.facts:
+            bench.fault(path, f"unknown fact '{fact}'{hint(fact, bench.names.facts)}")
+        elif (given.field is None) == (given.value is None):
+            bench.fault(path, "a fact comes from a field's name or from {value: EXPRESSION}")
+        elif given.field is not None:
+            if given.field in spec.fields or given.field in ("text", "phase", "process"):
+                sets.append((fact, given.field))
+            else:
+                bench.unknown(path, f"field of event {spec.name}:", given.field, list(spec.fields))
+        else:
+            names = Names(facts=bench.names.facts, fields=spec.fields)
+            node = bench.expression((*path, "value"), str(given.value), names=names)
+            if node is not None:
+                sets.append((fact, node))
+    return replace(spec, sets=tuple(sets))
+
+
+def _templates(
+    bench: Bench, path: Steps, engine: str, text: TemplateText, model: EventModel, catalog: Catalog
+) -> list[Template]:
+    """Compile one entry: a text, or every kept wording of a message of the catalogue."""
+    if (text.text is None) == (text.message is None):
+        bench.fault(path, "a template is a text, or {message: ID of the catalogue}")
+        return []
+    if text.text is not None:
+        try:
+            return [parse_template(text.text, engine, versions=text.versions, place=bench.place(path))]
+        except TemplateError as error:
+            bench.fault(path, error.text, column=error.column)
+            return []
+    return _from_catalogue(bench, path, engine, text, model, catalog)
+
+
+def _from_catalogue(
+    bench: Bench, path: Steps, engine: str, text: TemplateText, model: EventModel, catalog: Catalog
+) -> list[Template]:
+    messages = [*catalog.messages(engine), *(one for one in catalog.seen_live() if one.engine == engine)]
+    message = _message(messages, str(text.message))
+    if message is None:
+        bench.unknown((*path, "message"), f"message of {engine}", str(text.message), [one.id for one in messages])
+        return []
+    found: list[Template] = []
+    wordings = kept(message.templates, text.match, text.drop)
+    kinds = typed(wordings) | model.fields
+    for wording in wordings:
+        versions = f"{wording.first}..{wording.last or ''}"
+        try:
+            spelt = as_template(wording, kinds, text.match)
+            found.append(parse_template(spelt, engine, versions=versions, place=bench.place(path)))
+        except TemplateError:
+            continue  # a wording without enough fixed text; the message's other wordings serve
+    if not found:
+        bench.fault((*path, "message"), f"no wording of message '{text.message}' is left, or none can be searched for")
+    return found
+
+
+def _message(messages: Sequence[Message], name: str) -> Message | None:
+    """Return the message of this id with the wordings of every entry: the catalogue and what was seen live."""
+    same = [message for message in messages if message.id == name]
+    if not same:
+        return None
+    return replace(same[0], templates=tuple(chain.from_iterable(message.templates for message in same)))
+
+
+def _one_type_per_field(bench: Bench, path: Steps, templates: list[Template]) -> None:
+    """Require that a field is a number in every template of its event, or in none."""
+    kinds: dict[str, str] = {}
+    for template in templates:
+        for field, kind in template.converters:
+            first = kinds.setdefault(field, kind)
+            if (kind in _NUMBERS) != (first in _NUMBERS):
+                text = f"field '{field}' is {first} in one template and {kind} in another; 'fields: {{{field}: …}}'"
+                bench.fault(path, f"{text} types the catalogue's")
+                kinds[field] = kind

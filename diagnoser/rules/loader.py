@@ -1,0 +1,80 @@
+"""Loads a rule base: reads every file, collects all names, then checks everything and reports all faults at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diagnoser.knowledge.catalog import Catalog
+from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.rules.errors import RuleBaseError, RuleError
+from diagnoser.rules.model import RuleBase
+from diagnoser.rules.packs import Pack, RuleSource, sources
+
+if TYPE_CHECKING:
+    from diagnoser.rules.cache import Cache
+
+__all__ = ["RuleBaseError", "RuleError", "load"]
+
+
+def load(
+    folders: Sequence[Path],
+    vocabulary: Vocabulary,
+    cache: Cache | None = None,
+    *,
+    catalog: Catalog | None = None,
+    packs: Sequence[Pack] = (),
+) -> RuleBase:
+    """Return the rule base of ``folders`` (the shipped one first) and of installed ``packs``.
+
+    A fault in a folder raises RuleBaseError with every fault of all folders; a broken pack is left out and named in
+    ``problems``. ``catalog`` defaults to the one in the first folder. With a ``cache`` the result may come from it;
+    rules then carry no examples, which only tests of rules read.
+    """
+    catalog = catalog or Catalog(folders[0])
+    key = ""
+    if cache is not None:
+        key = cache.key([*folders, *(pack.folder for pack in packs if pack.folder)], catalog.rules, packs)
+        found = cache.read(key)
+        if found is not None:
+            return found
+    base = _build(folders, vocabulary, catalog, packs)
+    if cache is not None:
+        base = cache.write(key, base)
+    return base
+
+
+def _build(folders: Sequence[Path], vocabulary: Vocabulary, catalog: Catalog, packs: Sequence[Pack]) -> RuleBase:
+    # YAML, pydantic and lark are needed only here: a run from the cache imports none of them.
+    from diagnoser.rules.assemble import assemble
+
+    files: list[RuleSource] = []
+    errors: list[RuleError] = []
+    for folder in folders:
+        found, wrong = sources(folder)
+        files += found
+        errors += wrong
+    base, wrong = assemble(files, vocabulary, catalog)
+    errors += wrong
+    if errors:
+        raise RuleBaseError(errors)
+    problems: list[str] = []
+    for pack in packs:
+        extra, wrong = sources(pack.folder, pack.name) if pack.folder else ([], [])
+        if not pack.problem and not wrong:
+            widened, wrong = assemble([*files, *extra], vocabulary, catalog)
+            if not wrong:
+                base, files = widened, [*files, *extra]
+                continue
+        problems.append(_problem(pack, wrong))
+    base.problems = problems
+    return base
+
+
+def _problem(pack: Pack, errors: Sequence[RuleError]) -> str:
+    """Say in one sentence why a pack is left out."""
+    if not errors:
+        return f"rule pack {pack.name} is left out: {pack.problem}"
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"rule pack {pack.name} is left out: {min(errors)}{more}"
