@@ -23,6 +23,8 @@ _HEAD = re.compile(
     r"server_args ?[=:] ?(?=\{)|non-default args: (?=\{)|with config: (?=[A-Za-z_]\w*=)|Starting router on (?=\S+ \| )"
     r"|\b(?=(?:ServerArgs|Namespace|RouterArgs|(?:Async)?EngineArgs)\()"
 )
+# One of these stands in every head: most messages hold none and cost no more than finding that out.
+_WORDS = ("rgs", "with config: ", "Namespace(", "Starting router on ")
 _KINDS = {"server_args": "server_args", "non-default": "non_default_args", "with config": "engine_config"}
 _CALL = re.compile(r"([A-Za-z_][\w.]*)\(")
 _CALL_KINDS = {"ServerArgs": "server_args", "RouterArgs": "router_args"}
@@ -30,9 +32,10 @@ _KEY = re.compile(r"[A-Za-z_]\w*=")
 # A log that begins inside a dump: many arguments, among them one that every such dump has had.
 _HEADLESS = re.compile(r"(?:, [a-z_]\w*=[^,]*){8}|(?:, '[a-z_]\w*': [^,]*){8}")
 _HEADLESS_KINDS = (
-    (re.compile(r"[ '](?:tp_size=|tp_size': )"), "server_args"),
-    (re.compile(r" (?:max_seq_len|device_config)="), "engine_config"),
-    (re.compile(r" tensor_parallel_size="), "namespace"),
+    ("tp_size", re.compile(r"[ '](?:tp_size=|tp_size': )"), "server_args"),
+    ("max_seq_len=", re.compile(r" max_seq_len="), "engine_config"),
+    ("device_config=", re.compile(r" device_config="), "engine_config"),
+    ("tensor_parallel_size=", re.compile(r" tensor_parallel_size="), "namespace"),
 )
 _HEADLESS_LENGTH = 120
 _UNSET = object()
@@ -73,7 +76,7 @@ class Dump:
 def find_dump(text: str) -> Dump | None:
     """Find the dump in a message; None when it holds none. Spans count from the start of ``text``."""
     text = text[:SIZE_LIMIT]
-    head = _HEAD.search(text)
+    head = _HEAD.search(text) if any(word in text for word in _WORDS) else None
     if head is None:
         return _headless(text)
     if head.group().startswith("Starting router"):
@@ -132,17 +135,17 @@ def _dump(kind: str, start: int, found: Cut, text: str, *, headless: bool = Fals
     # vLLM's engine configuration mostly has no bracket to close it; its seed has always stood near the end.
     closed = found.closed or (kind == "engine_config" and "seed" in values and not found.broken)
     last_key, _, _, last_end = found.spans[-1]
-    if not closed and last_end >= len(text.rstrip(" ,")):
+    if not closed and not text[last_end:].lstrip().startswith(","):
         del values[last_key]
     return Dump(kind, values, start, found.end, closed and not headless) if values else None
 
 
 def _headless(text: str) -> Dump | None:
-    if len(text) < _HEADLESS_LENGTH or not _HEADLESS.search(text):
+    if len(text) < _HEADLESS_LENGTH:
         return None
-    for mark, kind in _HEADLESS_KINDS:
-        found = mark.search(text)
-        if found is not None:
+    for word, mark, kind in _HEADLESS_KINDS:
+        found = mark.search(text) if word in text else None
+        if found is not None and _HEADLESS.search(text):
             pieces = cut(text, 0, dictionary="'" in found.group(), headless=True)
             # The first key may be the rest of a longer one.
             if pieces.spans and pieces.spans[0][1] == 0:
