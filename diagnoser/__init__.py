@@ -1,3 +1,26 @@
 """Diagnose LLM inference servers from what they left behind."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from diagnoser.api import Options, Session, diagnose
+    from diagnoser.findings import Finding, Report
+
+__all__ = ["Finding", "Options", "Report", "Session", "__version__", "diagnose"]
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import the API on first use: `diagnose --version` must not pay for it."""
+    if name in ("Finding", "Report"):
+        from diagnoser import findings
+
+        return getattr(findings, name)
+    if name in ("Options", "Session", "diagnose"):
+        from diagnoser import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

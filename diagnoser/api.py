@@ -1,0 +1,165 @@
+"""The Python API and the wiring of the flow: inputs in, one typed report out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from diagnoser import assembling, reading
+from diagnoser.evidence.version import infer_version
+from diagnoser.findings import Input, Report
+from diagnoser.inference import BACKENDS
+from diagnoser.judging import Judgement, judge
+from diagnoser.knowledge.catalog import Catalog
+from diagnoser.knowledge.paths import rules_dir
+from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
+from diagnoser.knowledge.words import hint
+from diagnoser.model import Fact, Origin, Run
+from diagnoser.rules.cache import Cache
+from diagnoser.rules.loader import load
+from diagnoser.rules.matcher import Matcher
+from diagnoser.rules.model import RuleBase
+from diagnoser.rules.packs import installed_packs
+from diagnoser.sources import open_inputs
+from diagnoser.timefilter import Bound, parse_bound
+
+Name = str | os.PathLike[str]
+
+
+class UsageError(ValueError):
+    """An option that cannot be used: the message names it, what was expected and the nearest right word."""
+
+
+@dataclass(slots=True, frozen=True)
+class Options:
+    """What a caller may fix. Texts as on the command line; None means: read it from the input.
+
+    ``since`` and ``until`` are times in the log's own clock ("10:00", "2026-11-29 10:00") or stretches back from its
+    end ("15m"). ``rules`` are folders with further rule files. ``cache_dir`` may hold compiled rules between calls.
+    """
+
+    since: str | None = None
+    until: str | None = None
+    engine: str | None = None
+    engine_version: str | None = None
+    gpu: str | None = None
+    rules: Sequence[Name] = ()
+    inference: str = "plain"
+    cache_dir: Path | None = None
+
+
+class Knowledge:
+    """The rule base with everything it names: vocabulary, catalogue, compiled rules and their matcher."""
+
+    def __init__(self, options: Options) -> None:
+        shipped = rules_dir()
+        folders = [shipped, *(Path(folder) for folder in options.rules)]
+        for folder in folders[1:]:
+            if not folder.is_dir():
+                raise UsageError(f"--rules {folder}: no such folder")
+        self.vocabulary = Vocabulary.load(shipped)
+        self.catalog = Catalog(shipped)
+        cache = Cache(options.cache_dir) if options.cache_dir is not None else None
+        self.base: RuleBase = load(folders, self.vocabulary, cache, catalog=self.catalog, packs=installed_packs())
+        self.matcher = Matcher(self.base.events.values())
+
+
+class Session:
+    """One diagnosis: reads the inputs at once, judges them, and answers questions about how it came to its verdict.
+
+    Raises InputError (nothing readable), RuleBaseError (faulty rules), UsageError (an option that cannot be used).
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Name],
+        *,
+        stdin: BinaryIO | None = None,
+        options: Options = Options(),  # noqa: B008 - frozen
+        knowledge: Knowledge | None = None,
+    ) -> None:
+        self.options = options
+        _check(options)
+        self.knowledge = knowledge or Knowledge(options)
+        self.runs, self.inputs = self._read([os.fspath(name) for name in inputs], stdin)
+        for run in self.runs:
+            self._settle(run)
+        self.judgements: list[Judgement] = [
+            judge(run, self.knowledge.base, self.knowledge.vocabulary, options.inference) for run in self.runs
+        ]
+        self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge, options.gpu)
+
+    def why(self, rule_id: str) -> list[tuple[Run, Any]]:
+        """Return for every run the evaluation tree of one rule's condition. Raises UsageError for an unknown id."""
+        rule = self.knowledge.base.rules.get(rule_id)
+        if rule is None:
+            raise UsageError(f"no rule {rule_id}{hint(rule_id, self.knowledge.base.rules)}")
+        return [(judgement.run, judgement.evaluator.trace(rule.when)) for judgement in self.judgements]
+
+    def _read(self, names: list[str], stdin: BinaryIO | None) -> tuple[list[Run], list[Input]]:
+        bounds = [_bound("--since", self.options.since), _bound("--until", self.options.until)]
+        window = None
+        if any(bounds):
+            # A filter is relative to the log's end, which only a first pass can know.
+            stdin = reading.spool(stdin) if stdin is not None else None
+            ends = [reading.last_time(source) for source in open_inputs(names, stdin) if source.kind == "log"]
+            end = max((time for time in ends if time is not None), default=None)
+            window = reading.Window(*(bound.resolve(end) if bound else None for bound in bounds))
+            if stdin is not None:
+                stdin.seek(0)
+        sources = open_inputs(names, stdin)
+        return reading.read(
+            sources,
+            self.knowledge.vocabulary,
+            self.knowledge.matcher,
+            self._default_of,
+            self.options.engine or "",
+            window,
+        )
+
+    def _default_of(self, argument: str, engine: str) -> Any:
+        if engine not in ("vllm", "sglang"):
+            return None
+        flag = self.knowledge.catalog.flag_for_dest(engine, argument)
+        return None if flag is None else self.knowledge.catalog.default(engine, flag.name, self.options.engine_version)
+
+    def _settle(self, run: Run) -> None:
+        """Fix what the log alone leaves open: the version, the GPU."""
+        origin = run.first or Origin("", 0)
+        fact = run.facts.get("engine.version")
+        run.version = self.options.engine_version or (str(fact.value).removeprefix("v") if fact else "")
+        if not run.version and run.engine == "sglang":
+            versions = self.knowledge.catalog.versions("sglang")
+            run.version = infer_version(run, versions, self._lives)
+        if self.options.gpu:
+            run.facts["gpu.name"] = Fact("gpu.name", self.options.gpu, origin, f"--gpu {self.options.gpu}", "set")
+
+    def _lives(self, engine: str, argument: str, version: str) -> bool | None:
+        flag = self.knowledge.catalog.flag_for_dest(engine, argument)
+        return None if flag is None else self.knowledge.catalog.has_flag(engine, flag.name, version)
+
+
+def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, options: Options = Options()) -> Report:  # noqa: B008
+    """Diagnose files, folders or "-" (``stdin``) and return the report.
+
+    Raises InputError when nothing can be read, RuleBaseError for faulty rules, UsageError for unusable options.
+    """
+    names = [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
+    return Session(names, stdin=stdin, options=options).report
+
+
+def _check(options: Options) -> None:
+    if options.engine and options.engine not in ENGINES:
+        raise UsageError(f"--engine {options.engine}: unknown engine; there are {', '.join(ENGINES)}{hint(options.engine, ENGINES)}")
+    if options.inference not in BACKENDS:
+        raise UsageError(f"--inference {options.inference}: there are {', '.join(BACKENDS)}{hint(options.inference, BACKENDS)}")
+
+
+def _bound(option: str, text: str | None) -> Bound | None:
+    try:
+        return parse_bound(text) if text else None
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None

@@ -1,0 +1,92 @@
+"""Judgements of all runs to one report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import diagnoser
+from diagnoser import figures
+from diagnoser.findings import SCHEMA_VERSION, Evidence, Input, Report, RunReport, Unknown, Unrecognised
+from diagnoser.judging import Judgement
+from diagnoser.model import Residue, Run
+from diagnoser.ranking import rank
+from diagnoser.times import stamp
+
+if TYPE_CHECKING:
+    from diagnoser.api import Knowledge
+
+
+def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: Knowledge, gpu: str | None) -> Report:
+    """Rank what holds in any run and add what people need around it."""
+    base = knowledge.base
+    explains = {rule.id: rule.explains for rule in base.rules.values()}
+    findings = rank((sighting for one in judgements for sighting in one.sightings), explains)
+    verdicts = {cause.id: cause.holds for one in judgements for cause in one.causes if cause.holds is not True}
+    fired = {finding.id for finding in findings}
+    unknown = sorted(name for name, holds in verdicts.items() if holds is None and name not in fired)
+    clear = [name for name, holds in verdicts.items() if holds is False and name not in fired]
+    serious = any(finding.severity != "info" for finding in findings)
+    watched = any(run.run.tables or run.run.records for run in judgements)
+    return Report(
+        schema_version=SCHEMA_VERSION,
+        tool={"name": "diagnoser", "version": diagnoser.__version__},
+        healthy=False if serious else True if watched else None,
+        runs=[_run(one.run, knowledge) for one in judgements],
+        findings=findings,
+        stages=[],
+        checklist=[],
+        plan=None,
+        unknown=list(_unknowns(unknown, judgements, knowledge)),
+        unrecognised=list(_residue(judgements)),
+        inputs=list(inputs),
+        rules={"fired": len(fired), "clear": len(clear), "unknown": len(unknown), "not_applicable": 0},
+    )
+
+
+def _run(run: Run, knowledge: Knowledge) -> RunReport:
+    return RunReport(
+        id=run.id,
+        stream=run.stream,
+        engine=run.engine,
+        engine_version=run.version,
+        started=stamp(run.started, run.time_known),
+        ended=stamp(run.ended, run.time_known),
+        end=run.end,
+        complete_start=run.complete_start,
+        lines=run.lines,
+        stats_samples=figures.samples(run),
+        stats_interval=figures.interval(run),
+        facts={name: _plain(fact.value) for name, fact in sorted(run.facts.items())},
+        figures=figures.figures(run, knowledge.vocabulary),
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool | list | dict) or value is None else str(value)
+
+
+def _unknowns(ids: Iterable[str], judgements: Sequence[Judgement], knowledge: Knowledge) -> Iterable[Unknown]:
+    for name in ids:
+        rule = knowledge.base.rules[name]
+        for one in judgements:
+            result = one.evaluator.result(rule.when)
+            if result.unknown:
+                needs = rule.needs or ", ".join(sorted(result.needs))
+                yield Unknown(rule.when.text, name, needs)
+                break
+
+
+def _residue(judgements: Sequence[Judgement]) -> Iterable[Unrecognised]:
+    merged: dict[str, tuple[Residue, Run, int]] = {}
+    for one in judgements:
+        for residue in one.run.residue.values():
+            known = merged.get(residue.template)
+            merged[residue.template] = (residue, one.run, residue.count + (known[2] if known else 0))
+    order = {"CRITICAL": 0, "FATAL": 0, "ERROR": 1, "WARNING": 2}
+    for residue, run, count in sorted(merged.values(), key=lambda m: (order.get(m[0].level, 3), -m[2], m[0].template)):
+        first = residue.first
+        sample = Evidence(
+            first.origin.source, first.origin.line, stamp(first.time, run.time_known), first.text, dict(first.ranks)
+        )
+        yield Unrecognised(residue.template, count, residue.level, sample, stamp(residue.last.time, run.time_known))

@@ -1,0 +1,140 @@
+"""One run and the rule base to what holds in it: the right half of the flow up to ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from diagnoser.findings import Evidence
+from diagnoser.inference import Cause, infer, problem_from_rules
+from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.model import Run
+from diagnoser.ranking import Sighting, Window, severity_of
+from diagnoser.rules.evaluate import Evaluator
+from diagnoser.rules.format import render
+from diagnoser.rules.model import Node, Rule, RuleBase
+from diagnoser.rules.names import references
+from diagnoser.rules.value import Proof
+from diagnoser.times import stamp
+
+#: Lines of proof that a finding keeps per run; ranking thins them further over runs and ranks.
+PROOFS = 8
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What the rule base says of one run. ``causes`` has a verdict on every rule that applies."""
+
+    run: Run
+    evaluator: Evaluator
+    causes: list[Cause] = field(default_factory=list)
+    sightings: list[Sighting] = field(default_factory=list)
+
+
+def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str) -> Judgement:
+    """Evaluate every rule over one run, infer the causes and describe those that hold.
+
+    Raises InferenceError for an unknown or missing back end.
+    """
+    evaluator = Evaluator(run, base, vocabulary)
+    judgement = Judgement(run, evaluator)
+    rules = [rule for rule in base.rules.values() if rule.status != "deprecated"]
+
+    def truth(node: Node) -> bool | None:
+        result = evaluator.result(node)
+        return result.value if isinstance(result.value, bool) else None
+
+    judgement.causes = infer(problem_from_rules(rules, truth), backend)
+    for cause in judgement.causes:
+        if cause.holds is True:
+            judgement.sightings.append(_sighting(base.rules[cause.id], run, base, evaluator, truth))
+    return judgement
+
+
+def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, truth: object) -> Sighting:
+    proofs = list(_proofs(rule, base, evaluator))
+    supports = [node for node in rule.supports if evaluator.result(node).true]
+    for node in supports:
+        proofs += evaluator.result(node).proof
+    severity = severity_of(rule, lambda node: evaluator.result(node).true)
+    proofs = _distinct(proofs)
+    return Sighting(
+        rule=rule,
+        run=run.id,
+        severity=severity,
+        proofs=[evidence(proof, run) for proof in proofs[:PROOFS]],
+        impact=render(rule.impact, evaluator, rule.placeholders),
+        meaning=render(rule.meaning, evaluator, rule.placeholders),
+        verify=render(rule.verify, evaluator, rule.placeholders),
+        onset=_onset(proofs, run),
+        crash=run.end == "crash" and any(proof.kind == "event" for proof in proofs),
+        window=_window(rule, proofs, run, base),
+        supports=len(supports),
+    )
+
+
+def _proofs(rule: Rule, base: RuleBase, evaluator: Evaluator) -> Iterable[Proof]:
+    """Proofs of the rule's own condition, those of events first: a message says more than a level."""
+    found = list(evaluator.result(rule.when).proof)
+    found.sort(key=lambda proof: {"event": 0, "sample": 1, "fact": 2}[proof.kind])
+    return found
+
+
+def _distinct(proofs: Sequence[Proof]) -> list[Proof]:
+    seen: set[tuple[str, int, str]] = set()
+    kept = []
+    for proof in proofs:
+        # A dump holds many arguments on one line: each excerpt is a proof of its own.
+        key = (proof.source, proof.line, proof.text if proof.kind == "fact" else "")
+        if key not in seen:
+            seen.add(key)
+            kept.append(proof)
+    return kept
+
+
+def evidence(proof: Proof, run: Run) -> Evidence:
+    """Write a proof as the report shows it."""
+    labels = dict(proof.labels)
+    if run.stream:
+        labels["stream"] = run.stream
+    return Evidence(proof.source, proof.line, stamp(proof.time, run.time_known), proof.text, labels)
+
+
+def _onset(proofs: Sequence[Proof], run: Run) -> float:
+    """Line of the first event that proves it, else of the first proof; facts stand at the start and say no time."""
+    timed = [proof for proof in proofs if proof.kind == "event"] or [p for p in proofs if p.kind == "sample"]
+    return float(min((proof.line for proof in timed), default=run.last.line if run.last else 0))
+
+
+def _window(rule: Rule, proofs: Sequence[Proof], run: Run, base: RuleBase) -> Window:
+    times = [proof.time for proof in proofs if proof.time is not None and proof.kind != "fact"]
+    used = references(rule.when)
+    names = set(used.events)
+    series = set(used.series)
+    for name in used.symptoms:
+        inner = references(base.symptoms[name])
+        names |= set(inner.events)
+        series |= set(inner.series)
+    samples = max((_count(run, name) for name in series), default=0) if series else None
+    events = sum(run.events[name].count for name in names if name in run.events)
+    start, end = (min(times), max(times)) if times else (None, None)
+    return Window(
+        stamp(start, run.time_known),
+        stamp(end, run.time_known),
+        (end - start) if start is not None and end is not None else 0.0,
+        0.0,
+        samples,
+        events,
+    )
+
+
+def _count(run: Run, series: str) -> int:
+    return int(
+        sum(
+            weight
+            for table in run.tables.values()
+            if series in table.columns
+            for weight, value in zip(table.weight, table.columns[series], strict=True)
+            if value == value
+        )
+    )

@@ -1,0 +1,73 @@
+"""Time filters as people write them: a moment in the log's own clock, or a stretch back from its end."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+_RELATIVE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_FORMS = (
+    ("%Y-%m-%dT%H:%M:%S", "full"),
+    ("%Y-%m-%d %H:%M:%S", "full"),
+    ("%Y-%m-%dT%H:%M", "full"),
+    ("%Y-%m-%d %H:%M", "full"),
+    ("%Y-%m-%d", "full"),
+    ("%m-%d %H:%M:%S", "day"),
+    ("%m-%d %H:%M", "day"),
+    ("%H:%M:%S", "clock"),
+    ("%H:%M", "clock"),
+)
+
+
+@dataclass(slots=True, frozen=True)
+class Bound:
+    """One end of a filter. ``back`` is seconds before the log's end; otherwise ``moment`` with the parts it names."""
+
+    back: float | None = None
+    moment: datetime | None = None
+    form: str = "full"
+
+    def resolve(self, end: float | None) -> float | None:
+        """Return seconds since the epoch in the log's clock; ``end`` is the log's last time (None: it has no times).
+
+        A moment without a date is the last such moment before the log's end; one without a year takes the log's.
+        """
+        if end is None:
+            return None
+        if self.back is not None:
+            return end - self.back
+        assert self.moment is not None
+        if self.form == "full":
+            return self.moment.timestamp()
+        last = datetime.fromtimestamp(end, UTC)
+        if self.form == "day":
+            # 29 February exists in the nominal year of a yearless log but not in every year.
+            try:
+                moment = self.moment.replace(year=last.year)
+            except ValueError:
+                moment = self.moment.replace(year=last.year, day=28)
+            return moment.timestamp()
+        moment = last.replace(hour=self.moment.hour, minute=self.moment.minute, second=self.moment.second)
+        return (moment if moment <= last else moment - timedelta(days=1)).timestamp()
+
+
+def parse_bound(text: str) -> Bound:
+    """Read "15m", "2h", "10:00", "07-12 10:00:03" or "2026-11-29 10:00". Raises ValueError that lists the forms."""
+    text = text.strip()
+    hit = _RELATIVE.fullmatch(text)
+    if hit:
+        return Bound(back=float(hit.group(1)) * _SECONDS[hit.group(2)])
+    for pattern, form in _FORMS:
+        # A leap year stands in, so that 02-29 can be read before the log's year is known.
+        candidate = f"2000-{text}" if form == "day" else text
+        try:
+            moment = datetime.strptime(candidate, f"%Y-{pattern}" if form == "day" else pattern)
+        except ValueError:
+            continue
+        return Bound(moment=moment.replace(tzinfo=UTC), form=form)
+    raise ValueError(
+        f"cannot read the time {text!r}: expected 15m or 2h (back from the log's end), 10:00, 07-12 10:00:03 or "
+        "2026-11-29 10:00"
+    )
