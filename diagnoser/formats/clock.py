@@ -12,6 +12,9 @@ from diagnoser.formats.base import Head
 
 NOMINAL_YEAR = 2000
 _DAY = 86400.0
+# Zones differ by quarters of an hour, at most by 26 hours.
+_ZONE_STEP = 900.0
+_FARTHEST_ZONE = 26 * 3600.0
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -26,7 +29,7 @@ def _midnight(year: int, month: int, day: int) -> float:
 class Clock:
     """The clock of one stream; remembers what earlier lines told about the date."""
 
-    __slots__ = ("_base", "_day", "_known", "_last", "_month", "_year", "_year_known")
+    __slots__ = ("_base", "_day", "_last", "_month", "_shift", "_year", "_year_known")
 
     def __init__(self) -> None:
         self._last: float | None = None
@@ -35,15 +38,16 @@ class Clock:
         self._year = NOMINAL_YEAR
         self._year_known = False
         self._base = 0.0
-        self._known = ""
+        # The log's own clock minus the envelope's: their time zones may differ.
+        self._shift = 0.0
 
     def resolve(self, head: Head | None, envelope: float | None) -> tuple[float | None, str]:
         """Time of a record in seconds and what is known of it: "full", "yearless", "clock" or "" (carried forward)."""
         if head is None or head.hour is None:
             if envelope is None:
                 return self._last, ""
-            self._last = envelope
-            return envelope, "full"
+            self._last = envelope + self._shift
+            return self._last, "full"
         try:
             if head.month is None or head.day is None:
                 base, known = self._clock_only(head, envelope)
@@ -63,6 +67,9 @@ class Clock:
         except ValueError:
             return self.resolve(None, envelope)
         self._last = base + head.hour * 3600 + head.minute * 60 + head.second
+        if envelope is not None:
+            shift = round((self._last - envelope) / _ZONE_STEP) * _ZONE_STEP
+            self._shift = shift if abs(shift) <= _FARTHEST_ZONE else 0.0
         return self._last, known
 
     def _yearless(self, month: int, day: int, envelope: float | None) -> None:

@@ -27,7 +27,7 @@ _LISTED = re.compile(r"frame #\d+|Exception raised from |\d{1,3}[.)] |[-*•] |w
 class Open:
     """One record that may still grow. ``frames`` tells how far a traceback in it has come."""
 
-    __slots__ = ("after", "closed", "frames", "prefix", "record", "seen", "_characters", "_head", "_tail")
+    __slots__ = ("_characters", "_head", "_tail", "after", "closed", "frames", "prefix", "record", "seen")
 
     def __init__(self, record: Record, prefix: str, seen: int) -> None:
         self.record = record
@@ -90,7 +90,9 @@ class Open:
             # The same logging call prints the same beginning: anything else is the user's text behind a line break.
             return vllm.kind_of(text) != "request"
         if text.startswith(python.TRACEBACK):
-            if self.frames in ("frames", "last"):
+            # A traceback inside an exception's message (or its notes) belongs to it; a call that prints nothing but
+            # tracebacks begins a record with each.
+            if self.frames and self.frames != "chain" and self._first().startswith(python.TRACEBACK):
                 return False
             self.frames = "frames"
             return True
@@ -103,8 +105,10 @@ class Open:
             self.frames = "last"
             return True
         # Behind the exception line: more of its message, unless the logging call speaks anew.
-        first = self._head[0] if self._head else self.record.text
-        return text.split(" ", 2)[:2] != first.split(" ", 2)[:2]
+        return text.split(" ", 2)[:2] != self._first().split(" ", 2)[:2]
+
+    def _first(self) -> str:
+        return self._head[0] if self._head else self.record.text
 
     def takes_bare(self, text: str, head: Head | None) -> bool:
         """Whether a line without a prefix is a part of this record. ``head``: the dialect that claims the line."""
@@ -115,7 +119,8 @@ class Open:
         if self.frames:
             return self._takes_traceback(text, head)
         if not text:
-            return False
+            # A warning's text may hold empty lines before the source line.
+            return self.record.dialect == "python" and self.record.level == "WARNING"
         if text[0] in " \t" and (head is None or head.dialect == "python"):
             return True
         if kind not in ("message", "raw") or self.record.dialect in ("vllm", "progress", "kernel"):
@@ -157,7 +162,7 @@ class Open:
                 return False
             self.frames, self.after = "last", 0
             return True
-        if not python_said or text.endswith(":") and text.startswith("Process "):
+        if not python_said or (text.endswith(":") and text.startswith("Process ")):
             return False
         self.after += 1
         return self.after <= _MOST_AFTER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from diagnoser.formats import vllm
+from diagnoser.formats import sglang, vllm
 from diagnoser.formats.base import Head
 from diagnoser.formats.process import writer
 
@@ -29,6 +29,13 @@ def _text(found: dict[str, object], names: tuple[str, ...]) -> str:
         if isinstance(value, str) and value:
             return value
     return ""
+
+
+def _kind(dialect: str, message: str) -> str:
+    if dialect == "sglang":
+        line = sglang.head(f"[00:00:00] {message}")
+        return line.kind if line is not None else "message"
+    return vllm.kind_of(message)
 
 
 def _time(head: Head, found: dict[str, object]) -> None:
@@ -64,7 +71,7 @@ def head(text: str) -> Head | None:
     if result is None:
         family = logger.partition(".")[0]
         dialect = family if family in ("vllm", "sglang", "uvicorn") else NAME
-        result = Head(dialect, vllm.kind_of(message), message, _LEVELS.get(level, level))
+        result = Head(dialect, _kind(dialect, message), message, _LEVELS.get(level, level))
         who = _text(found, _PROCESS)
         if who and who != "MainProcess":
             named = writer(f"({who} pid=0) ")

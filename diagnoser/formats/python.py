@@ -7,12 +7,12 @@ import re
 from diagnoser.formats.base import Head
 
 NAME = "python"
-ORDER = 60
+ORDER = 90
 
 TRACEBACK = "Traceback (most recent call last):"
 # What announces the traceback that follows.
 _ANNOUNCE = re.compile(
-    r"Process [\w:.-]+(?: \(.*\))?:$|Exception in thread |Exception ignored in|Exception in callback |"
+    r"Process [\w:.-]+(?: \(.*\))?:$|Exception in (?:thread |[\w.]+:$)|Exception ignored in|Exception in callback |"
     r"(?:Task|Future|_GatheringFuture) exception was never retrieved|Error in atexit\._run_exitfuncs:|"
     r"Unhandled exception in event loop"
 )
@@ -44,6 +44,10 @@ _EXIT = re.compile(
 )
 _EXIT_REACH = 400
 _PLAIN = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL):([\w.]+):(.*)", re.DOTALL)
+_NAMED = re.compile(r"\[([\w.-]+)\] (DEBUG|INFO|WARNING|ERROR|CRITICAL):? +(.*)", re.DOTALL)
+# systemd about its unit.
+_UNIT = re.compile(r"[\w@.\\-]+\.(?:service|scope): ")
+_UNIT_TROUBLE = re.compile(r"kill|fail|remains running|exited, code|timed out|watchdog|core-dump", re.IGNORECASE)
 _STAMPED = re.compile(
     r"\[?(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[,.](\d{1,6}))?\]?\s*[-|:]?\s*(?:([\w.]+)\s*[-|:]?\s+)?"
     r"\[?(DEBUG|INFO|WARNING|ERROR|CRITICAL)\]?\s*[-|:]?\s+(.*)",
@@ -78,6 +82,12 @@ def head(text: str) -> Head | None:
     plain = _PLAIN.match(text)
     if plain is not None:
         return Head(NAME, "message", plain.group(3), plain.group(1), "", (), plain.group(2))
+    named = _NAMED.match(text)
+    if named is not None:
+        return Head(NAME, "message", named.group(3), named.group(2), "", (), named.group(1))
+    if _UNIT.match(text):
+        trouble = _UNIT_TROUBLE.search(text) and not _CLEAN.search(text)
+        return Head(NAME, "message", text, "ERROR" if trouble else "INFO", "systemd")
     if text[:1].isdigit() or text[:1] == "[":
         stamped = _STAMPED.match(text)
         if stamped is not None:
@@ -115,10 +125,11 @@ SAMPLES: list[tuple[str, dict[str, object]]] = [
     ("vllm.service: Main process exited, code=killed, status=9/KILL", {"level": "ERROR"}),
     ("gpu-runner: attempt 1: engine exited with code 1, restarting in 10 s", {"level": "ERROR"}),
     ("terminate called after throwing an instance of 'c10::DistBackendError'", {"level": "ERROR"}),
+    ("vllm.service: Unit process 2300 (VLLM::Worker_TP) remains running after unit stopped.", {"process": "systemd"}),
+    ("[aiter] WARNING: NUMA balancing is enabled", {"level": "WARNING", "text": "NUMA balancing is enabled"}),
     ("WARNING:root:no GPU", {"level": "WARNING", "text": "no GPU", "where": "root"}),
     (
         "2026-03-01 12:34:56,789 - nixl - ERROR - no such agent",
         {"level": "ERROR", "text": "no such agent", "where": "nixl", "year": 2026, "second": 56.789},
     ),
-    ("2026-03-01 12:34:56 NIXL INFO    Backend UCX was instantiated", {"level": "INFO", "where": "NIXL"}),
 ]

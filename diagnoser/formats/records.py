@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 
@@ -15,6 +16,9 @@ from diagnoser.model import Line, Origin, Record
 PATIENCE = 200
 #: Writers remembered per source; a hostile log may invent more.
 _MOST_WRITERS = 4096
+
+# An engine's line that begins inside an unrecognised one. Quotes before it mean that somebody quotes a log.
+_GLUED = re.compile(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] )")
 
 _NOTHING: tuple[Record, ...] = ()
 
@@ -74,7 +78,7 @@ class RecordReader:
         return self._release(_NOTHING)
 
     def _release(self, done: tuple[Record, ...]) -> Sequence[Record]:
-        """Records at the front of the queue that are closed; ``done`` is in the queue already or comes last."""
+        """Take the closed records off the front of the queue; ``done`` never had to wait in it."""
         pending = self._pending
         given: list[Record] = []
         while pending:
@@ -109,7 +113,9 @@ class RecordReader:
         return None
 
     def _line(self, line: Line, stream: _Stream, who: process.Writer, text: str) -> tuple[Record, ...]:
-        if "%" in text and 0 < (end := progress.bar_end(text)) < len(text) and text[end:].strip():
+        if "% " not in text and "%|" not in text:
+            return self._piece(line, stream, who, text)
+        if 0 < (end := progress.bar_end(text)) < len(text) and text[end:].strip():
             # A bar ends without a line break: what follows it on the line is a line of its own.
             done = self._piece(line, stream, who, text[:end])
             return done + self._line(line, stream, *self._second(who, text[end:]))
@@ -124,7 +130,7 @@ class RecordReader:
         # No dialect begins a line with blanks, but for bars without a title.
         indented = text[:1] in (" ", "\t", "")
         head = self._ask(text) if not indented or "%|" in text else None
-        if head is not None and head.dialect == "vllm" and head.where and head.hour is not None:
+        if head is not None and head.dialect == "vllm" and head.where and text[:1] != "{":
             return self._prefixed(line, stream, who, text, head)
         bare = stream.bare.get(tag)
         if bare is not None and not bare.closed:
@@ -138,8 +144,15 @@ class RecordReader:
             bare = None
         if not text.strip():
             return _NOTHING
+        if head is None and not indented and (glued := _GLUED.search(text)):
+            # A print without a line break, or an outer prefix that no envelope knows.
+            start = glued.start(1)
+            done = self._piece(line, stream, who, text[:start].rstrip())
+            return done + self._line(line, stream, *self._second(who, text[start:]))
         record = self._record(line, stream, who, text, head)
-        closed = record.kind in ("access", "stats") or (record.kind == "request" and _complete(record))
+        # A JSON object is whole; so are these kinds.
+        closed = record.kind in ("access", "stats") or text[:1] == "{"
+        closed = closed or (record.kind == "request" and _complete(record))
         # A traceback that other lines interrupt stays the one that goes on.
         busy = bare is not None and not record.text.endswith("(most recent call last):")
         if closed or busy:

@@ -1,4 +1,4 @@
-"""PyTorch, c10d, NCCL, Gloo and other C++ libraries: glog-style lines and ``host:pid:tid [0] NCCL INFO`` lines."""
+"""PyTorch, c10d, NCCL and Gloo: glog-style lines and ``host:pid:tid [0] NCCL INFO`` lines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _C10 = re.compile(
     r"(?:\[rank(\d+)\]: ?)?\[([IWEFVD])(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([\w./+-]+:\d+)\] ?(.*)",
     re.DOTALL,
 )
-# "W1129 16:21:14.128000 8013 torch/x.py:53] text", "I0301 12:34:56.789012  4242 transfer_engine.cpp:120] text",
-# with "[0/0]" frames behind the bracket when torch.compile speaks.
+# "W1129 16:21:14.128000 8013 torch/x.py:53] text": PyTorch's Python side. The same shape with a C++ file is Mooncake's.
 _GLOG = re.compile(
-    r"(?:\[rank(\d+)\]: ?)?([IWEFVC])(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?\s+\d+ ([\w./<>+-]+:\d+)\] ?(.*)",
+    r"(?:\[rank(\d+)\]: ?)?([IWEFVC])(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?\s+\d+ ([\w./<>+-]+\.py:\d+)\] ?(.*)",
     re.DOTALL,
 )
 # Newer NCCL puts a time in front: "[2026-03-01 12:34:56] host:1:2 [0] file.cc:12 NCCL WARN text".
@@ -27,7 +26,6 @@ _NCCL = re.compile(
     r"[\w.-]+:\d+:\d+ \[(\d+)\] (?:(\S+:\d+) )?(?:NCCL|RCCL|NCCL/\w+) (INFO|WARN|ERROR|TRACE|ABORT|VERSION) ?(.*)",
     re.DOTALL,
 )
-# The second line of "NCCL WARN" loses its head in old versions: an empty line, then "host:1:2 [0] file.cc:12 NCCL WARN".
 _GLOO = re.compile(r"\[(?:Gloo|c10d|NCCL)\] ")
 
 
@@ -76,14 +74,14 @@ def _nccl(found: re.Match[str]) -> Head:
 
 SAMPLES: list[tuple[str, dict[str, object]]] = [
     (
-        "[rank3]:[E301 12:40:01.123456789 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught collective operation timeout",
+        "[rank3]:[E301 12:40:01.123456789 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught collective operation",
         {
             "level": "ERROR",
             "month": 3,
             "day": 1,
             "hour": 12,
             "ranks": (("rank", "3"),),
-            "text": "[Rank 3] Watchdog caught collective operation timeout",
+            "text": "[Rank 3] Watchdog caught collective operation",
             "where": "ProcessGroupNCCL.cpp:632",
         },
     ),
@@ -91,10 +89,6 @@ SAMPLES: list[tuple[str, dict[str, object]]] = [
     (
         "W1129 16:21:14.128000 8013 torch/_library/triton.py:53] Triton not available, find_triton_kernels = []",
         {"level": "WARNING", "where": "torch/_library/triton.py:53", "second": 14.128},
-    ),
-    (
-        "I0301 12:34:56.789012  4242 transfer_engine.cpp:120] Topology discovery complete.",
-        {"level": "INFO", "month": 3, "text": "Topology discovery complete."},
     ),
     (
         "node1:4242:4300 [0] NCCL INFO Channel 00/08 : 0 1",

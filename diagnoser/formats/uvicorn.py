@@ -46,7 +46,7 @@ SAMPLES: list[tuple[str, dict[str, object]]] = [
         },
     ),
     ('INFO:     ::1:40112 - "GET /health HTTP/1.1" 503 Service Unavailable', {"kind": "access"}),
-    ('INFO:     - "GET /health HTTP/1.1" 200 OK', {"kind": "access"}),
+    ('INFO:      - "GET /health HTTP/1.1" 200 OK', {"kind": "access"}),
     ("INFO:     Started server process [1]", {"kind": "message", "text": "Started server process [1]"}),
     (
         "ERROR:    [Errno 98] error while attempting to bind on address ('0.0.0.0', 8000): address already in use",

@@ -29,17 +29,14 @@ _REQUEST = re.compile(
     r"Request .{0,80}?\bprompt(?:_token_ids)?[=:] ?"
 )
 _REQUEST_FIRST = frozenset("RAGS")
-# The printed end of a request line; before it the line break was part of the user's text.
-_COMPLETE = re.compile(
-    r"(?:lora_request: .*|prompt_adapter_request: .*|finish_reason: \S+|token_ids: (?:None|\[[\d, .]*\]))\.?$"
-)
+# How far from its end a request line prints its last fields; before them a line break is part of the user's text.
 _TAIL = 600
 # Front-end lines of the Rust server may carry their tracing span: ``request{id=7}: message``.
 _SPAN = re.compile(r"(?:[\w.-]+\{[^{}]*\}:? ?)+: ?|(?:[\w.-]+\{[^{}]*\}: )+")
 
 
 def kind_of(text: str) -> str:
-    """What a message without its prefix is: "stats", "request", "access" or "message"."""
+    """Tell what a message without its prefix is: "stats", "request", "access" or "message"."""
     if is_stats(text):
         return "stats"
     if text[:1] in _REQUEST_FIRST and _REQUEST.match(text):
@@ -51,7 +48,12 @@ def kind_of(text: str) -> str:
 
 def request_complete(text: str) -> bool:
     """Whether a request line has reached its printed end, so that what follows is not the user's text."""
-    return text.startswith("Added request ") or _COMPLETE.search(text[-_TAIL:]) is not None
+    if text.startswith("Added request "):
+        return True
+    tail = text[-_TAIL:]
+    if text[-1:] == "." and ("lora_request: " in tail or "prompt_adapter_request: " in tail):
+        return True
+    return "finish_reason: " in tail[-60:] or (text[-1:] in "].e" and "token_ids: " in tail)
 
 
 def parse(text: str, start: int = 0) -> Head | None:
@@ -90,7 +92,7 @@ _AT = {"year": None, "month": 3, "day": 5, "hour": 12, "minute": 34, "second": 5
 
 SAMPLES: list[tuple[str, dict[str, object]]] = [
     (
-        "INFO 03-05 12:34:56 metrics.py:455] Avg prompt throughput: 10.0 tokens/s, Avg generation throughput: 1.0 tokens/s",
+        "INFO 03-05 12:34:56 metrics.py:455] Avg prompt throughput: 10.0 tokens/s, Running: 1 reqs",
         {**_AT, "kind": "stats", "level": "INFO", "where": "metrics.py:455", "process": ""},
     ),
     (
@@ -126,7 +128,7 @@ SAMPLES: list[tuple[str, dict[str, object]]] = [
     ("(APIServer_DPRank_2 pid=9) INFO 10-02 10:00:00 [x.py:1] m", {"ranks": (("dp", "2"),)}),
     ("(VllmWorker-0 pid=9) INFO 10-02 10:00:00 [x.py:1] m", {"process": "VllmWorker-0", "ranks": (("tp", "0"),)}),
     (
-        "(EngineCore_DP0 pid=272) (RayWorkerWrapper pid=437, ip=10.0.0.7) ERROR 10-02 10:00:00 [worker_base.py:601] Error",
+        "(EngineCore_DP0 pid=272) (RayWorkerWrapper pid=437, ip=10.0.0.7) ERROR 10-02 10:00:00 [base.py:601] Error",
         {"process": "RayWorkerWrapper", "ranks": (("dp", "0"),), "level": "ERROR", "text": "Error"},
     ),
     (

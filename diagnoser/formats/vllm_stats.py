@@ -14,10 +14,16 @@ _STATS = re.compile(
 _FIRST = frozenset("ERASPKD0123456789")
 _ENGINE = re.compile(r"Engine (\d+): ")
 # "nan" and "inf" are left out on purpose: a field without a number is absent.
-_FIELD = re.compile(r"([A-Z][A-Za-z ]*): (-?\d+(?:\.\d+)?)(%?)")
-_PAIR = re.compile(r"([\w][\w ()/:.-]*)=(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[,;\s]|$)")
+_FIELD = re.compile(r"([A-Z][A-Za-z ]{0,60}): (-?\d+(?:\.\d+)?)(%?)")
+_PAIR = re.compile(r"(\w[\w ()/:.-]{0,80})=(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[,;\s]|$)")
 # V0 names the same quantities differently.
-_SPEC_LABELS = {"Number of accepted tokens": "Accepted", "Number of draft tokens": "Drafted"}
+_SPEC_LABELS = {
+    "Number of accepted tokens": "Accepted",
+    "Number of draft tokens": "Drafted",
+    # Printed so up to 0.5.2.
+    "Number of draft tokens tokens": "Drafted",
+    "Number of emitted tokens tokens": "Number of emitted tokens",
+}
 _HIT_RATE = "Prefix cache hit rate: "
 _SWAP = "CPU KV cache usage"
 

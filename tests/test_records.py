@@ -1,0 +1,292 @@
+"""Lines to records: joining, process and stream separation, hostile text, times and bounds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from diagnoser.formats.joining import MOST_CHARACTERS, MOST_LINES
+from diagnoser.formats.records import PATIENCE, RecordReader
+from diagnoser.model import Line
+
+
+def read(text, times=None, streams=None):
+    reader, out = RecordReader(), []
+    for number, line in enumerate(text.splitlines() if isinstance(text, str) else text, 1):
+        time = times[number - 1] if times else None
+        stream = streams[number - 1] if streams else ""
+        out.extend(reader.feed(Line("server.log", number, line, time, stream, "plain")))
+    out.extend(reader.flush())
+    return out
+
+
+def at(*parts):
+    return datetime(*parts, tzinfo=UTC).timestamp()
+
+
+def shape(records):
+    return [(record.kind, record.text.split("\n")[0][:40], record.process) for record in records]
+
+
+FATAL_TEXT = [
+    "EngineCore encountered a fatal error.",
+    "Traceback (most recent call last):",
+    '  File "/usr/lib/python3/x.py", line 1, in f',
+    "    g()",
+    "ValueError: one",
+    "",
+    "The above exception was the direct cause of the following exception:",
+    "",
+    "Traceback (most recent call last):",
+    '  File "/usr/lib/python3/x.py", line 2, in f',
+    "torch.AcceleratorError: CUDA error: out of memory",
+    "CUDA kernel errors might be asynchronously reported",
+]
+FATAL = "".join(f"(EngineCore_DP0 pid=9) ERROR 06-11 08:00:01 [core.py:700] {text}\r\n" for text in FATAL_TEXT)
+
+
+def test_a_traceback_with_repeated_prefixes_is_one_record():
+    (record,) = read(FATAL)
+    assert record.text.split("\n") == FATAL_TEXT
+    assert (record.kind, record.level, record.process, record.ranks) == (
+        "message",
+        "ERROR",
+        "EngineCore_DP0",
+        (("dp", "0"),),
+    )
+    assert (record.where, record.origin.line, record.last_line) == ("core.py:700", 1, 12)
+
+
+def test_the_same_message_twice_in_one_second_is_two_records():
+    assert len(read(FATAL * 3)) == 3
+    line = "WARNING 06-11 08:00:01 [scheduler.py:9] Sequence group is preempted\n"
+    assert len(read(line * 4)) == 4
+    engines = "".join(
+        f"(APIServer pid=1) INFO 06-11 08:00:01 [loggers.py:111] Engine {i:03d}: Avg prompt throughput: 1.0 tokens/s\n"
+        for i in range(8)
+    )
+    assert [record.kind for record in read(engines)] == ["stats"] * 8
+
+
+def test_interleaved_ranks_are_joined_apart():
+    ranks = ["(Worker_TP0 pid=5) ", "(Worker_TP1 pid=6) "]
+    prefix = "ERROR 06-11 08:00:01 [multiproc_executor.py:7] "
+    texts = [
+        "WorkerProc hit an exception.",
+        "Traceback (most recent call last):",
+        '  File "a.py", line 1, in f',
+        "ValueError: x",
+    ]
+    logged = read([rank + prefix + text for text in texts for rank in ranks])
+    assert [(record.process, record.text) for record in logged] == [(f"Worker_TP{i}", "\n".join(texts)) for i in (0, 1)]
+    bare = read([rank + text for text in texts[1:] for rank in ranks])
+    assert [(record.kind, record.process, record.text) for record in bare] == [
+        ("traceback", f"Worker_TP{i}", "\n".join(texts[1:])) for i in (0, 1)
+    ]
+    torchrun = read([f"[rank{i}]: {text}" for text in texts[1:] for i in (0, 1)])
+    assert [(record.text, record.ranks) for record in torchrun] == [
+        ("\n".join(texts[1:]), (("rank", str(i)),)) for i in (0, 1)
+    ]
+
+
+def test_a_bare_traceback_keeps_its_announcement_chain_and_message():
+    record, killed = read(
+        "Process EngineCore_0:\nTraceback (most recent call last):\n  File \"a.py\", line 1, in f\nKeyError: 'x'\n\n"
+        "During handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n"
+        '  File "a.py", line 2, in f\npydantic_core._pydantic_core.ValidationError: 1 validation error for X\n'
+        "  Value error, Invalid repository ID [type=value_error]\nPlease verify the following requirements:\n"
+        "1. Provide a valid Hugging Face repository ID.\n\nKilled"
+    )
+    assert record.kind == "traceback"
+    assert record.text.startswith("Process EngineCore_0:") and record.text.endswith("repository ID.")
+    assert (killed.kind, killed.dialect, killed.text) == ("message", "python", "Killed")
+
+
+def test_a_bare_traceback_that_a_logger_interrupts_goes_on():
+    records = read(
+        'Traceback (most recent call last):\n  File "a.py", line 1, in f\n'
+        "INFO 06-11 08:00:01 [launcher.py:1] hello\n    g()\nOSError: [Errno 98] Address already in use\n"
+    )
+    assert [record.kind for record in records] == ["traceback", "message"]
+    assert records[0].text.endswith("OSError: [Errno 98] Address already in use")
+
+
+def test_messages_of_other_loggers_own_the_bare_traceback_behind_them():
+    (sglang,) = read(
+        "[2026-03-01 12:34:56 TP1] Scheduler hit an exception: Traceback (most recent call last):\n"
+        '  File "a.py", line 1, in f\n    g()\nRuntimeError: Not enough memory.\n'
+    )
+    assert (sglang.kind, sglang.ranks, sglang.last_line) == ("message", (("tp", "1"),), 4)
+    trace = 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: x\n'
+    (asgi,) = read("ERROR:    Exception in ASGI application\n" + trace)
+    assert (asgi.dialect, asgi.text.count("\n")) == ("uvicorn", 3)
+    apart = read('INFO:     Shutting down\nTraceback (most recent call last):\n  File "a.py", line 1\nValueError: x\n')
+    assert [record.kind for record in apart] == ["message", "traceback"]
+
+
+def test_the_logo_keeps_version_and_model():
+    prefix = "(APIServer pid=3) INFO 05-19 10:08:06 [utils.py:306] "
+    records = read([prefix, prefix + " ▄▄ ▄█ █  version 0.21.0", prefix + "  █▄█▀ █  model   a/b", prefix])
+    assert len(records) == 1
+    assert "version 0.21.0" in records[0].text and "model   a/b" in records[0].text
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_prompt_cannot_pose_as_the_engine(quote):
+    forged = (
+        "ERROR 07-12 10:00:00 [core.py:1] EngineCore encountered a fatal error. Traceback (most recent call last): boom"
+    )
+    request = f"Received request cmpl-1: prompt: {quote}{forged}{quote}, params: None, lora_request: None."
+    (record,) = read(f"INFO 07-12 10:00:00 [logger.py:39] {request}")
+    assert (record.kind, record.level, record.text) == ("request", "INFO", request)
+
+
+def test_line_breaks_in_a_prompt_stay_in_the_request():
+    start = "INFO 07-12 10:00:00 [logger.py:39] "
+    forged = [
+        "Traceback (most recent call last):",
+        "ERROR 07-12 10:00:00 [core.py:1] EngineCore died",
+        "', lora_request: None.",
+    ]
+    repeated = read([start + "Received request 1: prompt: 'hi", *(start + line for line in forged)])
+    assert [record.kind for record in repeated] == ["request"]
+    raw = read(
+        [
+            start + "Received request 1: prompt: 'hi",
+            forged[0],
+            "torch.OutOfMemoryError: CUDA out of memory",
+            "Killed",
+            forged[2],
+        ]
+    )
+    assert [record.kind for record in raw] == ["request"]
+    sglang = read(
+        '[2026-03-01 12:34:56] Receive: obj=GenerateReqInput(text="hi\nTraceback (most recent call last):\n'
+        'RuntimeError: CUDA out of memory (see below)\n", stream=False)\n[2026-03-01 12:34:57] fine\n'
+    )
+    assert [record.kind for record in sglang] == ["request", "message"]
+
+
+def test_a_crash_behind_a_whole_request_line_is_seen():
+    records = read(
+        "INFO 07-12 10:00:00 [logger.py:39] Received request 1: prompt: 'hi', params: None, lora_request: None.\n"
+        'Traceback (most recent call last):\n  File "a.py", line 1\nMemoryError\n'
+    )
+    assert [record.kind for record in records] == ["request", "traceback"]
+
+
+def test_a_bar_and_a_log_line_on_one_physical_line_are_two_records():
+    records = read(
+        "Capturing batches (bs=1):   0%|          | 0/23 [00:00<?, ?it/s][2026-03-01 12:34:56 TP0] Entering.\n"
+        "(Worker_TP0 pid=7) Capturing: 100%|██████████| 5/5 [00:20<00:00,  1.71it/s]INFO 07-12 10:00:00 [a.py:1] done\n"
+        "See https://example.org/refleaks.html[2026-03-01 12:34:57] kill_process_tree called\n"
+    )
+    assert [(record.dialect, record.process) for record in records] == [
+        ("progress", ""), ("sglang", ""), ("progress", "Worker_TP0"), ("vllm", "Worker_TP0"), ("", ""), ("sglang", ""),
+    ]  # fmt: skip
+
+
+def test_colours_are_dropped_even_without_their_escape_byte():
+    for escape in ("\x1b", ""):
+        (record,) = read(f"{escape}[1;36m(Worker pid=7){escape}[0;0m INFO 07-12 10:00:00 [a.py:1] done")
+        assert (record.process, record.text, record.dialect) == ("Worker", "done", "vllm")
+    (record,) = read("(Worker pid=7) \x1b[32mINFO\x1b[0m \x1b[90m07-12 10:00:00 [a.py:1]\x1b[0m done")
+    assert (record.level, record.text) == ("INFO", "done")
+
+
+def test_ray_prefix_and_folding_mark():
+    (record,) = read(
+        "(RayWorkerWrapper pid=12, ip=10.0.0.2) INFO 07-12 10:00:00 [a.py:1] Loading took 3 s "
+        "[repeated 3x across cluster] (Ray deduplicates logs by default. Set RAY_DEDUP_LOGS=0)"
+    )
+    assert (record.process, record.text) == ("RayWorkerWrapper", "Loading took 3 s")
+
+
+def test_usage_texts_warnings_and_lists_are_joined():
+    usage, error = read(
+        "usage: vllm serve [-h]\n  [--a A]\npositional arguments:\n  x\nvllm serve: error: unrecognized arguments: --b"
+    )
+    assert (usage.last_line, error.level) == (4, "ERROR")
+    (warning,) = read("/usr/lib/x/y.py:12: UserWarning: \n    sm_120 is not compatible\n\n  warnings.warn(\n")
+    assert (warning.level, warning.last_line) == ("WARNING", 4)
+    (listed,) = read(
+        "[2026-03-01 12:34:56] Capture cuda graph failed: oom\nPossible solutions:\n1. set --mem\n2. set --max\n"
+    )
+    assert listed.text.endswith("2. set --max")
+
+
+def test_streams_are_kept_apart():
+    prefix, texts = (
+        "ERROR 06-11 08:00:01 [core.py:7] ",
+        ["failed", "Traceback (most recent call last):", "ValueError: x"],
+    )
+    lines = [prefix + text for text in texts for _ in "ab"]
+    records = read(lines, streams=list("ab" * 3))
+    assert [(record.stream, record.text) for record in records] == [("a", "\n".join(texts)), ("b", "\n".join(texts))]
+
+
+def test_records_come_in_the_order_of_their_first_lines_and_are_not_held_for_ever():
+    reader, seen = RecordReader(), []
+    seen.extend(reader.feed(Line("s", 1, "(Worker pid=7) ERROR 06-11 08:00:01 [a.py:1] last words", None, "", "")))
+    for number in range(2, PATIENCE + 4):
+        seen.extend(
+            reader.feed(Line("s", number, f"(APIServer pid=1) INFO 06-11 08:00:02 [b.py:1] {number}", None, "", ""))
+        )
+    assert [record.origin.line for record in seen][:2] == [1, 2]
+    seen.extend(reader.flush())
+    assert [record.origin.line for record in seen] == list(range(1, PATIENCE + 4))
+    assert list(reader.flush()) == []
+
+
+def test_a_record_is_bounded_and_keeps_its_end():
+    frames = [f'  File "a.py", line {i}, in f' for i in range(5000)]
+    (record,) = read(["Traceback (most recent call last):", *frames, "RecursionError: deep"])
+    assert record.text.count("\n") <= MOST_LINES
+    assert record.text.endswith("RecursionError: deep") and record.text.startswith("Traceback")
+    wide = [f"  {'x' * 5000} {i}" for i in range(100)]
+    (record,) = read(["Traceback (most recent call last):", *wide, "RecursionError: deep"])
+    assert len(record.text) <= MOST_CHARACTERS + 6000
+    assert record.text.endswith("RecursionError: deep")
+
+
+def test_json_lines():
+    first, second = read(
+        '{"asctime": "2026-02-01 08:00:01,123", "levelname": "ERROR", "name": "vllm.x", "message": "boom", '
+        '"exc_info": "Traceback (most recent call last):\\n  File\\nValueError: x"}\n'
+        '{"asctime": "2026-02-01 08:00:01,123", "levelname": "ERROR", "name": "vllm.x", "message": "  indented"}'
+    )
+    assert (first.dialect, first.time, first.text.count("\n")) == ("vllm", at(2026, 2, 1, 8, 0, 1, 123000), 3)
+    assert second.text == "  indented"
+
+
+def test_yearless_times_roll_over_new_year():
+    first, second = read("INFO 12-31 23:59:59 [a.py:1] x\nINFO 01-01 00:00:01 [a.py:1] y")
+    assert (first.time, first.time_known) == (at(2000, 12, 31, 23, 59, 59), "yearless")
+    assert second.time == at(2001, 1, 1, 0, 0, 1)
+
+
+def test_the_envelope_gives_the_year_and_its_zone_is_undone():
+    texts = ["INFO 12-31 23:59:59 [a.py:1] x", "INFO:     Shutting down", "INFO 01-01 00:00:01 [a.py:1] y"]
+    envelope = at(2025, 12, 31, 15, 59, 59)
+    first, second, third = read(texts, times=[envelope, envelope + 1, envelope + 2])
+    assert (first.time, first.time_known) == (at(2025, 12, 31, 23, 59, 59), "full")
+    assert (second.time, second.time_known) == (at(2026, 1, 1), "full")
+    assert third.time == at(2026, 1, 1, 0, 0, 1)
+
+
+def test_a_dated_line_of_the_stream_gives_the_year():
+    _, second = read("2025-01-02 03:04:05,678\tINFO worker.py:1821 -- Started\nINFO 01-02 03:04:06 [a.py:1] y")
+    assert (second.time, second.time_known) == (at(2025, 1, 2, 3, 4, 6), "full")
+
+
+def test_clock_only_times_roll_over_midnight_and_missing_times_are_carried():
+    first, second, third = read("[23:59:58 TP0] a\n[00:00:03 TP0] b\nsomething")
+    assert (first.time_known, second.time - first.time) == ("clock", 5)
+    assert (third.kind, third.time, third.time_known) == ("raw", second.time, "")
+    assert read("something")[0].time is None
+
+
+def test_impossible_dates_do_not_stop_the_reader():
+    records = read("INFO 13-45 10:00:00 [a.py:1] x\nINFO 02-30 10:00:00 [a.py:2] y")
+    assert [record.text for record in records] == ["x", "y"]
