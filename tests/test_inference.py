@@ -27,7 +27,7 @@ BACKENDS = ["plain", pytest.param("durable", marks=needs_durable)]
 
 
 def values(problem, backend="plain"):
-    return {cause.id: cause.value for cause in infer(problem, backend)}
+    return {cause.id: cause.holds for cause in infer(problem, backend)}
 
 
 p, q, r = Prop("p"), Prop("q"), Prop("r")
@@ -124,15 +124,15 @@ def test_missing_reaches_through_undecided_causes():
         (CauseRule("a", And((p, Ref("b"), Ref("gone")))), CauseRule("b", Or((q, r))), CauseRule("c", p)),
     )
     a, b, c = infer(problem)
-    assert (a.value, sorted(a.missing)) == (None, ["gone", "q", "r"])
+    assert (a.holds, sorted(a.missing)) == (None, ["gone", "q", "r"])
     assert (b.missing, c.missing) == (("q", "r"), ())
 
 
 def test_blocked_and_doubtful_causes_say_by_whom():
     rules = (CauseRule("a", p, ("b", "c")), CauseRule("b", p), CauseRule("c", q), CauseRule("d", p, ("c",)))
     a, _, _, d = infer(Problem({"p": T, "q": U}, rules))
-    assert (a.value, a.blocked_by, a.doubts) == (False, ("b",), ("c",))
-    assert (d.value, d.blocked_by, d.doubts) == (True, (), ("c",))
+    assert (a.holds, a.blocked_by, a.doubts) == (False, ("b",), ("c",))
+    assert (d.holds, d.blocked_by, d.doubts) == (True, (), ("c",))
 
 
 # --- rules as they are loaded -------------------------------------------------------------------------------------
@@ -255,10 +255,10 @@ def test_why_alone_is_enough(problem):
             check(part, above)
 
     for cause in found.values():
-        if cause.value is True:
+        if cause.holds is True:
             assert cause.why.value is True
             check(cause.why, {cause.id})
-        if cause.value is None:
+        if cause.holds is None:
             assert cause.missing and all(problem.values.get(name) is None for name in cause.missing)
 
 

@@ -50,7 +50,8 @@ class _Walker:
 
     def _proposition(self, name: str, node: Node) -> Prop:
         if name not in self.values:
-            self.values[name] = self.result_of(node)
+            value = self.result_of(node)
+            self.values[name] = value if value is True or value is False else None
         return Prop(name)
 
     def _names_cause(self, node: Node, open_symptoms: frozenset[str]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 #: Kleene's three values; None is unknown.
 Truth = bool | None
@@ -92,17 +92,17 @@ class Why:
 class Cause:
     """The verdict on one rule.
 
-    ``why`` explains the value of the rule's condition. ``missing`` names what would have to be known to decide an
+    ``holds`` is true, false or unknown (None); ``why`` explains the value of the rule's condition. ``missing`` names what would have to be known to decide an
     unknown cause. ``blocked_by`` are causes of ``unless`` that hold: the condition may be true, the cause is not.
     ``doubts`` are causes of ``unless`` that are undecided: a better explanation that nobody could look for.
     """
 
     id: str
-    value: Truth
+    holds: Truth
     why: Why
     missing: tuple[str, ...] = ()
     blocked_by: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = field(default=())
+    doubts: tuple[str, ...] = ()
 
 
 def negated(value: Truth) -> Truth:

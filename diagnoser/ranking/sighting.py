@@ -1,0 +1,111 @@
+"""One cause in one run, as ranking takes it, and how sure one may be of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from diagnoser.findings import Evidence
+from diagnoser.rules.model import CONFIDENCES, Node, Rule
+
+#: Fewer rows than this behind a condition over samples prove little.
+FEW_SAMPLES = 5
+
+
+@dataclass(slots=True, frozen=True)
+class Window:
+    """When a cause was seen.
+
+    ``start`` and ``end`` are times as people read them, None where the log has none. ``seconds`` is how long it held,
+    ``loaded`` how long the run was under load (0: not known). ``samples`` counts the rows behind its conditions over
+    samples, None when it rests on events or facts alone; ``events`` counts the messages that prove it.
+    """
+
+    start: str | None = None
+    end: str | None = None
+    seconds: float = 0.0
+    loaded: float = 0.0
+    samples: int | None = None
+    events: int = 0
+
+
+@dataclass(slots=True)
+class Sighting:
+    """A cause that holds in one run.
+
+    ``onset`` places its first proof within the run: the time in seconds where the log has times, else the sequence
+    number; the same kind for all sightings of a run. ``crash``: the run died of an error that this cause explains.
+    ``supports`` counts the supporting conditions that are true, ``kinds`` names the kinds of input behind the proofs
+    ("log", "metrics", "benchmark", "profile", "gpu"). Texts are rendered; empty ones are taken from the rule as they
+    stand.
+    """
+
+    rule: Rule
+    run: int
+    severity: str
+    proofs: list[Evidence] = field(default_factory=list)
+    impact: str = ""
+    meaning: str = ""
+    verify: str = ""
+    onset: float = 0.0
+    crash: bool = False
+    window: Window = Window()
+    supports: int = 0
+    kinds: frozenset[str] = frozenset({"log"})
+
+    @property
+    def confidence(self) -> str:
+        """How sure this sighting is."""
+        return confidence_of(self.rule.confidence, self.supports, len(self.kinds), self.window.samples)
+
+
+def severity_of(rule: Rule, holds: Callable[[Node], bool | None]) -> str:
+    """Return the first level whose condition is true; "info" when none is."""
+    for level, condition in rule.severity:
+        if condition is None or holds(condition) is True:
+            return level
+    return "info"
+
+
+def confidence_of(start: str, supports: int, kinds: int, samples: int | None) -> str:
+    """Return certain, likely or possible.
+
+    A step up for each true support and once for proofs from two kinds of input, at most to certain; from there a step
+    down when few samples stand behind it, so that no number of supports makes up for a short look.
+    """
+    level = CONFIDENCES.index(start) + supports + (kinds > 1)
+    level = min(level, len(CONFIDENCES) - 1)
+    if samples is not None and samples < FEW_SAMPLES:
+        level -= 1
+    return CONFIDENCES[max(level, 0)]
+
+
+def window_text(window: Window) -> str:
+    """Say when and how long: "10:19 - 10:41, 22 of 36 loaded minutes · 132 samples"."""
+    when = " - ".join(dict.fromkeys(time for time in (window.start, window.end) if time))
+    long = _lasted(window.seconds, window.loaded)
+    parts = [", ".join(part for part in (when, long) if part)]
+    if window.samples is not None:
+        few = "only " if window.samples < FEW_SAMPLES else ""
+        parts.append(f"{few}{window.samples:,} {'sample' if window.samples == 1 else 'samples'}")
+    if window.events:
+        parts.append("once" if window.events == 1 else f"{window.events:,} times")
+    return " · ".join(part for part in parts if part)
+
+
+def _lasted(seconds: float, loaded: float) -> str:
+    if seconds <= 0:
+        return ""
+    longest = max(seconds, loaded)
+    size, unit = (3600.0, "hour") if longest >= 7200 else (60.0, "minute") if longest >= 120 else (1.0, "second")
+    lasted = _number(seconds / size)
+    if loaded <= 0:
+        return f"{lasted} {unit}{'' if lasted == '1' else 's'}"
+    # Rounding and coarse rows may make the part a little longer than the whole.
+    whole = _number(max(seconds, loaded) / size)
+    return f"{lasted} of {whole} loaded {unit}{'' if whole == '1' else 's'}"
+
+
+def _number(value: float) -> str:
+    """Whole numbers from ten on, one decimal below where it says something."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}".removesuffix(".0")

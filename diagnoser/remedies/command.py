@@ -1,0 +1,115 @@
+"""The launch command of a run as its log shows it, with one change, ready to paste; secrets are never printed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from diagnoser.knowledge.versions import parse_version
+from diagnoser.remedies.context import Context, same
+
+HIDDEN = "***"
+#: Stands for words that the log does not show. No shell takes it for anything, and no engine accepts it.
+ELLIPSIS = "…"
+
+_SECRET = re.compile(r"(?:^|_)(?:api_key|access_key|token|password|passwd|secret|credentials?)$")
+_INSIDE = re.compile(
+    r"""hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|(?<=://)[^/\s:@"']+:[^/\s@"']+(?=@)"""
+    r"""|(?<=api_key": ")[^"]+|(?<=token": ")[^"]+|(?<=password": ")[^"]+"""
+)
+#: Arguments that are the model itself, or repeat it, or belong to no flag.
+_MODEL = ("model_tag", "model", "model_path")
+_FIRST_SERVE = parse_version("0.5.3")
+
+
+def words(dest: str, flag: str, value: Any, negative: str | None, is_switch: bool) -> list[str]:
+    """Return the words that set an argument; none for what cannot be written. Secrets become ``***``."""
+    if value is None:
+        return []
+    if isinstance(value, bool):
+        if is_switch or value is False:
+            return [flag] if value else [negative] if negative else []
+        return [flag, "true"]
+    if _SECRET.search(dest):
+        return [flag, HIDDEN]
+    if isinstance(value, dict):
+        return [flag, masked(json.dumps(value, sort_keys=True))]
+    if isinstance(value, list | tuple):
+        return [flag, *(masked(_plain(item)) for item in value)] if value else []
+    return [flag, masked(_plain(value))]
+
+
+def masked(text: str) -> str:
+    """Replace what looks like a key, a token or a password inside a value."""
+    return _INSIDE.sub(HIDDEN, text)
+
+
+def command(context: Context, remove: Sequence[str], add: Sequence[str], env: Sequence[str]) -> str:
+    """Return the launch command after a change, quoted for a shell.
+
+    Holds what the operator set; an ellipsis stands for what the log does not tell apart from defaults.
+    """
+    gone = {word for word in (*remove, *add) if word.startswith("--")}
+    gone |= {"--" + word[5:] for word in gone if word.startswith("--no-")}
+    dests = {context.catalog.dest(context.engine, word) for word in gone}
+    parts = [*env, *_program(context), *_kept(context, dests)]
+    if not _complete(context):
+        parts.append(ELLIPSIS)
+    parts += add
+    return " ".join(_quoted(part) for part in parts)
+
+
+def _program(context: Context) -> list[str]:
+    model = next((str(fact.value) for fact in _model(context) if fact is not None and fact.value), "")
+    if context.engine == "vllm":
+        version = parse_version(context.version or "")
+        if version is not None and _FIRST_SERVE is not None and version < _FIRST_SERVE:
+            return ["python", "-m", "vllm.entrypoints.openai.api_server", "--model", model or ELLIPSIS]
+        return ["vllm", "serve", model or ELLIPSIS]
+    if context.engine == "sglang":
+        return ["python", "-m", "sglang.launch_server", "--model-path", model or ELLIPSIS]
+    if context.engine == "sglang-router":
+        return ["python", "-m", "sglang_router.launch_router"]
+    return [ELLIPSIS]
+
+
+def _model(context: Context) -> Iterator[Any]:
+    for name in _MODEL:
+        yield context.run.arguments.get(name)
+    yield context.run.facts.get("model.name")
+
+
+def _kept(context: Context, changed: set[str]) -> Iterator[str]:
+    arguments = context.run.arguments
+    model = next((fact.value for fact in _model(context) if fact is not None and fact.value), None)
+    for dest, fact in arguments.items():
+        if fact.state != "set" or dest in _MODEL or dest in changed:
+            continue
+        if dest == "tokenizer_path" and model is not None and same(fact.value, model):
+            continue  # SGLang fills it in
+        flag = context.catalog.flag_for_dest(context.engine, dest, context.version)
+        if flag is None or flag.dest in changed:
+            continue
+        negative = f"--no-{flag.name[2:]}"
+        has = context.catalog.has_flag(context.engine, negative, context.version)
+        yield from words(dest, flag.name, fact.value, negative if has else None, flag.is_switch)
+
+
+def _complete(context: Context) -> bool:
+    """Whether the log tells all that the operator set: some argument was, and none is of unknown origin."""
+    states = [fact.state for fact in context.run.arguments.values() if fact.value is not None]
+    return "set" in states and "observed" not in states
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _quoted(word: str) -> str:
+    name, equals, value = word.partition("=")
+    if equals and name.isidentifier():
+        return f"{name}={shlex.quote(value)}"  # a variable in front of the command
+    return word if word in (ELLIPSIS, HIDDEN) else shlex.quote(word)
