@@ -220,5 +220,11 @@ def test_vllm_inside_dynamo_is_stats():
     assert head.kind == "stats"
 
 
+def test_router_uri_with_a_lone_quote():
+    head = router.head('2026-11-29 18:10:44 ERROR http_request{uri=/v1?q=" version=1}: smg::response: a.rs:1: failed')
+    assert head.where == "smg::response a.rs:1"
+    assert head.text.endswith("version=1}: failed")
+
+
 def test_router_span_without_end_is_not_a_router_line():
     assert router.head("2026-11-29 18:10:44 ERROR http_request{uri=/v1 smg::response: text") is None

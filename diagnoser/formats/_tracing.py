@@ -15,9 +15,11 @@ _START = re.compile(
     r"(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL) +"
 )
 _TARGET = re.compile(r"([A-Za-z_]\w*(?:(?:::|\.)[A-Za-z_<]\w*>?)*):(?: |$)")
-_SPAN_NAME = re.compile(r"[A-Za-z_][\w.:-]*(?=\{)")
+# Spans stand in front of the target: ``a{k=v}:b{k="}"}: ``. Quoted values may hold braces.
+_SPANS = re.compile(r"""(?:[A-Za-z_][\w.-]*\{(?:[^{}"]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\}:)+ """)
+# A URI with a lone quote in it; the target is then the first path behind a closing brace.
+_BROKEN_SPANS = re.compile(r"[A-Za-z_][\w.-]*\{.{0,4000}?\}: (?=[a-z_]\w*(?:::\w+)+: )")
 _FILE = re.compile(r"(\S+\.(?:rs|py):\d+): ")
-_SPAN_LIMIT = 16_384
 
 
 @dataclass(slots=True)
@@ -36,7 +38,8 @@ def parse(text: str, dialect: str, process: str) -> Traced | None:
     start = _START.match(text)
     if start is None:
         return None
-    spans_end = _skip_spans(text, start.end())
+    spans = _SPANS.match(text, start.end()) or _BROKEN_SPANS.match(text, start.end())
+    spans_end = spans.end() if spans else start.end()
     target = _TARGET.match(text, spans_end)
     if target is None:
         return None
@@ -59,31 +62,3 @@ def parse(text: str, dialect: str, process: str) -> Traced | None:
         second=float(second),
     )
     return Traced(head, target.group(1))
-
-
-def _skip_spans(text: str, at: int) -> int:
-    """Return where the spans end: ``a{k=v}:b{k="}"}: ``. Quoted values may hold braces."""
-    while name := _SPAN_NAME.match(text, at):
-        close = _close(text, name.end())
-        if close < 0 or text[close : close + 1] != ":":
-            return at
-        at = close + 2 if text[close + 1 : close + 2] == " " else close + 1
-    return at
-
-
-def _close(text: str, at: int) -> int:
-    """Return the position after the brace that closes the one at ``at``, -1 when there is none in reach."""
-    depth, quoted = 0, False
-    for position in range(at, min(len(text), at + _SPAN_LIMIT)):
-        char = text[position]
-        if char == '"' and text[position - 1] != "\\":
-            quoted = not quoted
-        elif quoted:
-            continue
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0:
-                return position + 1
-    return -1

@@ -5,13 +5,11 @@ The text is the engine's own, without the engine's prefix; a batch line among th
 
 from __future__ import annotations
 
-import importlib
-from typing import Any, cast
-
 from diagnoser.formats import _tracing
 from diagnoser.formats.base import Head, StatsLine
 from diagnoser.formats.sglang_stats import is_stats
 from diagnoser.formats.sglang_stats import stats as sglang_stats
+from diagnoser.formats.vllm_stats import stats as vllm_stats
 from diagnoser.model import Group
 
 NAME = "dynamo"
@@ -37,11 +35,7 @@ def stats(text: str, ranks: Group = ()) -> StatsLine | None:
     """Read the statistics line of whichever engine runs inside."""
     if is_stats(text):
         return sglang_stats(text, ranks)
-    try:
-        vllm: Any = importlib.import_module("diagnoser.formats.vllm")
-    except ImportError:
-        return None
-    return cast("StatsLine | None", vllm.stats(text, ranks))
+    return vllm_stats(text)
 
 
 _T = {"year": 2026, "month": 3, "day": 1, "hour": 12, "minute": 34, "second": 56.789012, "level": "INFO"}
