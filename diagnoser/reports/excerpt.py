@@ -50,12 +50,27 @@ def excerpt(text: str, words: tuple[str, ...], width: int, mark: str = "…") ->
 
 
 def _fields(text: str, width: int, words: tuple[str, ...], mark: str) -> str:
-    """Of a line of fields ("a: 1, b: 2, ...") the telling ones, then as many others as fit; empty when it is none."""
+    """Of a line of fields ("a: 1, b: 2, ...") the telling ones, then their neighbours; empty when it is none."""
     pieces = _FIELD_END.split(text)
-    kept = {i for i, piece in enumerate(pieces) if _score(piece.lower(), words)}
-    if len(pieces) < 4 or not kept or layout.cells(_joined(pieces, kept, mark)) > width:
+    hits = [{word for word in words if word in piece.lower()} for piece in pieces]
+    if len(pieces) < 4 or not any(hits):
         return ""
-    for i in range(len(pieces)):
+    kept: set[int] = set()
+    told: set[str] = set()
+    while True:  # the field that adds most words first, so that two fields saying the same do not push out a third
+        gain, i = (
+            max((len(hit - told), -i) for i, hit in enumerate(hits) if i not in kept)
+            if len(kept) < len(hits)
+            else (0, 0)
+        )
+        if not gain or layout.cells(_joined(pieces, kept | {-i}, mark)) > width:
+            break
+        kept.add(-i)
+        told |= hits[-i]
+    if not kept:
+        return ""
+    anchors = tuple(kept)
+    for i in sorted(range(len(pieces)), key=lambda each: min(abs(each - anchor) for anchor in anchors)):
         if layout.cells(_joined(pieces, kept | {i}, mark)) <= width:
             kept.add(i)
     return _joined(pieces, kept, mark)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
-from diagnoser.reports.summary import ENDS, engine_name, focus, gpus, looked, parallelism
+from diagnoser.reports.summary import ENDS, engine_name, focus, gpus, looked, pairs, parallelism
 from diagnoser.reports.units import quantity, span
 
 NAME = "markdown"
@@ -130,7 +130,7 @@ def _advice(item: Advice) -> str:
 def _plan(plan: Plan) -> Iterator[str]:
     yield "### Next experiment"
     yield f"One change, for {code(plan.finding)}, under the same load."
-    difference = [f"- {word}" for word in plan.remove] + [f"+ {word}" for word in [*plan.env, *plan.add]]
+    difference = [f"- {word}" for word in pairs(plan.remove)] + [f"+ {word}" for word in pairs([*plan.env, *plan.add])]
     if difference:
         yield fence(difference, "diff")
     if plan.command:

@@ -21,7 +21,9 @@ _MAX_MARKS = 2
 _JSON_UNSAFE = re.compile(
     "[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$^-])")
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&$])")
+#: Only at the start of a line do these make a list, a heading or a rule.
+_MARKDOWN_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
 _AUTOLINK = re.compile(r"(?i)(?<=://)|(?<=\bwww\.)|(?<=@)")
 _BACKTICKS = re.compile("`+")
 
@@ -71,7 +73,7 @@ def lines(text: str) -> list[str]:
 
 def markdown(text: str) -> str:
     """One line of prose for Markdown: no markup, no HTML, no link or mention can come out of it."""
-    return _AUTOLINK.sub("\u200b", _MARKDOWN.sub(r"\\\1", line(text)))
+    return _MARKDOWN_START.sub(_guard, _AUTOLINK.sub("\u200b", _MARKDOWN.sub(r"\\\1", line(text))))
 
 
 def code(text: str) -> str:
@@ -92,6 +94,11 @@ def fence(texts: list[str], language: str = "text") -> str:
 def json_text(text: str) -> str:
     """Escape in a JSON document what a terminal would obey; the data stays the same."""
     return _JSON_UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def _guard(found: re.Match[str]) -> str:
+    blank, start = found.groups()
+    return f"{blank}\u200b{start}" if start[0].isdigit() else f"{blank}\\{start}"
 
 
 def _longest(text: str) -> int:

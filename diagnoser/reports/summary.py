@@ -60,3 +60,14 @@ def looked(report: Report) -> str:
     needs = list(dict.fromkeys(line(item.needs).rstrip(". ") for item in report.unknown if item.needs))
     because = f": {'; '.join(needs[:2])}" + ("; ..." if len(needs) > 2 else "") if needs else ""
     return f"{said}; {unknown} could not look{because}."
+
+
+def pairs(words: list[str]) -> list[str]:
+    """Put a flag and its value on one line."""
+    out: list[str] = []
+    for word in map(line, words):
+        if out and out[-1].startswith("-") and " " not in out[-1] and not word.startswith("-"):
+            out[-1] += f" {word}"
+        else:
+            out.append(word)
+    return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from diagnoser.findings import Check, Plan, Report, Unknown, Unrecognised
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
+from diagnoser.reports.summary import pairs
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import clock, plural
 
@@ -32,28 +33,17 @@ def write(page: Page, report: Report) -> None:
 def _plan(page: Page, plan: Plan) -> None:
     page.labelled("next experiment", [f"one change, for {line(plan.finding)}, under the same load"], 0, COLUMN)
     for sign, style, words in (("-", "remove", plan.remove), ("+", "add", [*plan.env, *plan.add])):
-        for word in _pairs(words):
+        for word in pairs(words):
             page.add(" " * COLUMN, (f"{sign} {word}", style))
     if plan.command:
         _command(page, line(plan.command))
-
-
-def _pairs(words: list[str]) -> list[str]:
-    """Put a flag and its value on one line."""
-    out: list[str] = []
-    for word in map(line, words):
-        if out and out[-1].startswith("-") and " " not in out[-1] and not word.startswith("-"):
-            out[-1] += f" {word}"
-        else:
-            out.append(word)
-    return out
 
 
 def _command(page: Page, command: str) -> None:
     """Never cut and never wrapped without a backslash: it is there to be pasted."""
     room = page.width - COLUMN - 2
     pieces: list[str] = []
-    for word in _pairs(command.split(" ")):
+    for word in pairs(command.split(" ")):
         if pieces and layout.cells(pieces[-1]) + 1 + layout.cells(word) <= room:
             pieces[-1] += f" {word}"
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnoser.findings import FigureRow, Report, RunReport
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
-from diagnoser.reports.sparkline import sparkline
+from diagnoser.reports.sparkline import resample, sparkline
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import quantity
 
@@ -23,18 +23,21 @@ def write(page: Page, report: Report, run: RunReport | None) -> None:
     flat = [] if page.options.verbose else [row for row in rows if row.max == 0 and row.name not in _ALWAYS]
     rows = [row for row in rows if row not in flat]
     title_width = max((layout.cells(_title(row)) for row in rows), default=0)
-    spark_width = max((len(row.points) for row in rows), default=0)
     cells = [_numbers(row, run) for row in rows]
-    widths = [max((layout.cells(cell[i]) for cell in cells), default=0) for i in range(2)]
+    widths = [max((layout.cells(cell[i]) for cell in cells), default=0) for i in range(3)]
+    numbers_width = len("   median    max  ") + sum(widths)
+    spark_width = max((len(row.points) for row in rows), default=0)
+    spark_width = max(8, min(spark_width, page.width - title_width - 2 - numbers_width - 1))
     for row, (median, most, note) in zip(rows, cells, strict=True):
-        spark = sparkline(row.points, 1.0 if row.unit == "ratio" else row.max, page.options.unicode)
-        numbers = f"median {median:>{widths[0]}}   {_extreme(row)} {most:>{widths[1]}}"
-        page.add(
-            f"{layout.pad(_title(row), title_width)}  ",
-            (layout.pad(spark, spark_width), "bar"),
-            f"   {numbers}",
-            (note, "title"),
+        top = 1.0 if row.unit == "ratio" else row.max
+        spark = layout.pad(sparkline(resample(row.points, spark_width), top, page.options.unicode), spark_width)
+        lead = f"{layout.pad(_title(row), title_width)}  "
+        numbers = layout.cut(
+            f"   median {median:>{widths[0]}}   {_extreme(row)} {most:>{widths[1]}}{note}",
+            page.width - layout.cells(lead) - spark_width,
+            page.mark,
         )
+        page.add(lead, (spark, "bar"), numbers)
     if flat:
         page.labelled("zero throughout:", [", ".join(_title(row) for row in flat)], 0, 17, "dim")
     page.gap()
@@ -52,7 +55,7 @@ def _numbers(row: FigureRow, run: RunReport) -> tuple[str, str, str]:
     limit = run.facts.get(_LIMITS.get(row.name, ""))
     note = ""
     if isinstance(limit, int | float) and not isinstance(limit, bool) and limit > 0:
-        note = f" = limit {quantity(limit, row.unit)}" if row.max >= limit else f"   limit {quantity(limit, row.unit)}"
+        note = " = limit" if row.max == limit else f"   limit {quantity(limit, row.unit)}"
     if row.name == "cache.hit_rate" and row.min < row.max:
         note = f"   min {quantity(row.min, row.unit)}"
     return quantity(row.median, row.unit), quantity(row.max, row.unit), note

@@ -96,8 +96,8 @@ def _stages(page: Page, stages: list[Stage]) -> None:
             spans += [("   " if spans else "", ""), (f"{name} ", ""), (state, _shade(state))]
         page.add(*spans)
         return
-    # Two rows of four in columns.
-    columns = 4
+    # Rows of four in columns, or of two on a narrow terminal.
+    columns = 4 if page.width >= 70 else 2
     for start in range(0, len(cells), columns):
         spans = []
         for i, (name, state) in enumerate(cells[start : start + columns]):

@@ -56,8 +56,8 @@ class Page:
 
     def __init__(self, options: RenderOptions) -> None:
         self.options = options
-        # Below 40 cells nothing can be laid out; above 160 the eye loses the line.
-        self.width = max(40, min(options.width, 160))
+        # Below 50 cells nothing can be laid out; above 160 the eye loses the line.
+        self.width = max(50, min(options.width, 160))
         self._lines: list[list[Span]] = []
 
     @property

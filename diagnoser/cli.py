@@ -1,0 +1,81 @@
+"""The command line: arguments to exit code. Every message and every exit of the program passes through here.
+
+Imports are late on purpose: `diagnose --version` and shell prompts around it must cost nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+#: Nothing at or above --fail-on, findings, could not run, interrupted (128 + SIGINT).
+OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit code; no exception leaves it."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if arguments[:1] in (["-V"], ["--version"]):
+            from diagnoser import __version__
+
+            sys.stdout.write(f"diagnose {__version__}\n")
+            code = OK
+        else:
+            code = _dispatch(arguments)
+        _flush()
+        return code
+    except KeyboardInterrupt:
+        _drop_output()
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has what it wanted (`| head`). What it did not read was no error.
+        _drop_output()
+        return OK
+    except Exception as error:
+        return _failed(error, arguments)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    from diagnoser import commands
+
+    if arguments and arguments[0] in commands.names():
+        return commands.load(arguments[0]).main(arguments[1:])
+    from diagnoser.commands import _diagnose
+
+    return _diagnose.main(arguments)
+
+
+def _failed(error: Exception, arguments: list[str]) -> int:
+    from diagnoser.commands import _errors
+
+    verbose = any(argument in ("-v", "--verbose") for argument in arguments)
+    _say(_errors.message(error))
+    if not _errors.expected(error):
+        if verbose:
+            import traceback
+
+            _say("".join(traceback.format_exception(error)).rstrip())
+        else:
+            _say("this is a defect of diagnose, not of your log; run with -v for the traceback")
+    _drop_output()
+    return FAILED
+
+
+def _say(text: str) -> None:
+    """Write to standard error, which may be closed too."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def _flush() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def _drop_output() -> None:
+    from diagnoser.commands._terminal import drop_output
+
+    drop_output()

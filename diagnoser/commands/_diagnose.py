@@ -1,0 +1,114 @@
+"""The main job: inputs to report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diagnoser.commands import _cache, _options, _terminal
+from diagnoser.commands._errors import CommandError
+from diagnoser.commands._progress import Progress
+
+if TYPE_CHECKING:
+    from diagnoser.api import Knowledge, Options
+    from diagnoser.findings import Report
+
+_LEVELS = ("info", "warning", "critical")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Read, judge, print; return the exit code."""
+    args = _options.parser().read(arguments)
+    inputs = _inputs(args)
+    if inputs is None:
+        print(_options.SHORT, file=sys.stderr)
+        return 2
+    _terminal.check_output(args.output, inputs)
+    from diagnoser.api import Knowledge, Session
+
+    api_options = _api_options(args)
+    asked = args.why or args.why_not
+    with Progress("reading", args.quiet):
+        # Rules first: a faulty rule or a misspelt id must not be found out after minutes of reading.
+        knowledge = Knowledge(api_options)
+        if asked:
+            _check_rule(asked, knowledge)
+        stdin = sys.stdin.buffer if "-" in inputs and sys.stdin is not None else None
+        session = Session(inputs, stdin=stdin, options=api_options, knowledge=knowledge)
+    for problem in [] if args.quiet else knowledge.base.problems:
+        _terminal.say(f"warning: {problem}")
+    if asked:
+        from diagnoser.commands import _why
+
+        options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose)
+        _terminal.write(_why.render(session, asked, options), args.output)
+        return 0
+    return _print(session.report, args)
+
+
+def _inputs(args: argparse.Namespace) -> list[str] | None:
+    """Return what to read; None when nothing was given and a person sits at standard input."""
+    from diagnoser import commands
+
+    for name in args.inputs:
+        if name in commands.names() and not Path(name).exists():
+            raise CommandError(f"no file {name}; to run the sub-command put it first: diagnose {name} ...")
+    if args.inputs:
+        return list(args.inputs)
+    if sys.stdin is None or sys.stdin.closed or _terminal.is_terminal(sys.stdin):
+        return None
+    return ["-"]
+
+
+def _check_rule(name: str, knowledge: Knowledge) -> None:
+    from diagnoser.knowledge.words import hint
+
+    known = knowledge.base.rules
+    if name not in known:
+        raise CommandError(f"unknown rule '{name}'{hint(name, known) or '; see diagnose rules list'}")
+
+
+def _api_options(args: argparse.Namespace) -> Options:
+    from diagnoser.api import Options
+
+    return Options(
+        since=args.since,
+        until=args.until,
+        engine=args.engine,
+        engine_version=args.engine_version,
+        gpu=args.gpu,
+        rules=tuple(args.rules),
+        inference=args.inference,
+        cache_dir=_cache.folder(args.cache_dir),
+    )
+
+
+def _print(report: Report, args: argparse.Namespace) -> int:
+    from diagnoser import reports
+
+    chosen = reports.get(args.format)
+    options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose, args.unrecognised)
+    _terminal.write(chosen.render(report, options), args.output, for_people=args.format == "text")
+    if not report.runs and not report.findings:
+        # Nothing was found because nothing could be looked at: that must not pass for health.
+        _terminal.say("error: nothing in the input looks like the log of an inference server")
+        return 2
+    if args.output not in (None, "-") and not args.quiet:
+        _terminal.say(f"{args.output}: {_summary(report)}")
+    return exit_code(report, args.fail_on, args.exit_zero)
+
+
+def exit_code(report: Report, fail_on: str, exit_zero: bool) -> int:
+    """Return 1 when a finding is at or above the level."""
+    if exit_zero or fail_on == "never":
+        return 0
+    counted = _LEVELS[_LEVELS.index(fail_on) :]
+    return int(any(finding.severity in counted for finding in report.findings))
+
+
+def _summary(report: Report) -> str:
+    counts = [(level, sum(finding.severity == level for finding in report.findings)) for level in reversed(_LEVELS)]
+    return ", ".join(f"{count} {level}" for level, count in counts if count) or "nothing found"

@@ -1,0 +1,140 @@
+"""The options of the bare command: `diagnose [INPUT ...]`."""
+
+from __future__ import annotations
+
+import argparse
+
+from diagnoser.commands._objectives import objectives
+from diagnoser.commands._parser import Parser, add_common, one_of
+
+DESCRIPTION = """\
+Reads what an LLM inference server left behind (vLLM and SGLang logs) and prints ranked findings:
+the root cause first, the lines that prove it, and the flags that fix it."""
+EXAMPLES = """\
+examples:
+  diagnose server.log                       one file; folders, .gz, .zst and several files work too
+  kubectl logs deploy/llm | diagnose        a pipe, with or without --timestamps and --prefix
+  diagnose --since 15m server.log           only the last quarter of an hour of the log
+  diagnose --format json server.log         for programs; the schema is versioned
+  diagnose explain memory.kv_cache_exhausted"""
+EXIT_CODES = """\
+exit code:
+  0  no finding at or above --fail-on (default: critical)
+  1  a finding at or above it
+  2  could not run: bad option, unreadable input, invalid rule, nothing in the input that can be judged"""
+ENVIRONMENT = """\
+environment:
+  Every long option has a twin: --fail-on is DIAGNOSE_FAIL_ON, --exit-zero is
+  DIAGNOSE_EXIT_ZERO=1, --rules is DIAGNOSE_RULES (folders joined by '{sep}'). Options beat the environment;
+  --rules adds to it. An option of a sub-command has its name in it: DIAGNOSE_EXPLAIN_FORMAT.
+  NO_COLOR and FORCE_COLOR are respected."""
+SHORT = """\
+usage: diagnose [INPUT ...]
+       kubectl logs deploy/llm | diagnose
+
+Give a log file, a folder, or pipe a log in. All options: diagnose --help"""
+
+
+class MainParser(Parser):
+    """Adds to the help what only a reader of the help pays for."""
+
+    def format_help(self) -> str:
+        """Return the help with sub-commands, exit codes and environment under the options."""
+        import os
+
+        from diagnoser import commands
+
+        listed = "\n".join(f"  diagnose {name:<10} {commands.load(name).HELP}" for name in commands.names())
+        parts = [f"sub-commands:\n{listed}", EXAMPLES, EXIT_CODES, ENVIRONMENT.format(sep=os.pathsep)]
+        return super().format_help() + "\n" + "\n\n".join(parts) + "\n"
+
+
+def parser() -> MainParser:
+    """Build the parser of the bare command."""
+    main = MainParser("diagnose", DESCRIPTION, "DIAGNOSE", usage="diagnose [OPTION ...] [INPUT ...]")
+    main.add_argument("inputs", metavar="INPUT", nargs="*", help="file or folder; - or nothing: standard input")
+    _output(main.add_argument_group("output"))
+    _scope(main.add_argument_group("what is looked at"))
+    _asking(main.add_argument_group("asking why"))
+    common = add_common(main)
+    common.add_argument("--cache-dir", metavar="DIR", help="where compiled rules are kept; 'none': nowhere")
+    main.add_argument("-V", "--version", action="version", version=_version())
+    return main
+
+
+def _output(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--format", metavar="NAME", type=_format, default="text", help=_Formats("output format: {}"))
+    group.add_argument(
+        "-o", "--output", metavar="FILE", help="write there, in one piece, instead of to standard output"
+    )
+    group.add_argument(
+        "--fail-on",
+        metavar="LEVEL",
+        type=one_of(("critical", "warning", "info", "never")),
+        default="critical",
+        help="exit 1 from this severity on: critical (default), warning, info, never",
+    )
+    group.add_argument("--exit-zero", action="store_true", help="exit 0 whatever is found")
+    group.add_argument(
+        "--color",
+        metavar="WHEN",
+        type=one_of(("auto", "always", "never")),
+        default="auto",
+        help="auto (default), always, never",
+    )
+    group.add_argument("--width", metavar="N", type=_width, help="columns of the text report (default: the terminal's)")
+    group.add_argument("--unrecognised", action="store_true", help="list all warnings and errors that no rule knows")
+
+
+def _scope(group: argparse._ArgumentGroup) -> None:
+    when = "'2026-11-29 10:00', '07-12 10:00:03', '10:00', or '15m' before the end of the log"
+    group.add_argument("--since", metavar="TIME", help=f"leave out what is older: {when}")
+    group.add_argument("--until", metavar="TIME", help="leave out what is younger")
+    group.add_argument("--engine", metavar="NAME", help="vllm, sglang, ...: when the log does not show it")
+    group.add_argument("--engine-version", metavar="VERSION", help="such as 0.9.2, when the log does not show it")
+    group.add_argument("--gpu", metavar="NAME", help="such as H100, when the log does not show it")
+    group.add_argument("--slo", metavar="LIST", type=objectives, help="objectives, such as ttft=500ms,tpot=50ms")
+    group.add_argument(
+        "--inference",
+        metavar="NAME",
+        type=one_of(("plain", "durable")),
+        default="plain",
+        help="inference back end: plain (default) or durable (needs the extra 'durable')",
+    )
+
+
+def _asking(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--why", metavar="ID", help="instead of the report: how this rule was decided, with values")
+    group.add_argument("--why-not", metavar="ID", help="the same; reads better for a rule that stayed silent")
+
+
+def _format(name: str) -> str:
+    from diagnoser import reports
+
+    try:
+        return reports.get(name).NAME
+    except reports.UnknownFormatError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _width(text: str) -> int:
+    if not text.isdecimal() or not 50 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of columns from 50 to 1000")
+    return int(text)
+
+
+def _version() -> str:
+    from diagnoser import __version__
+
+    return f"diagnose {__version__}"
+
+
+class _Formats(str):
+    """Help text that lists the formats when it is printed, not when the parser is built."""
+
+    __slots__ = ()
+
+    def __mod__(self, values: object) -> str:
+        from diagnoser import reports
+
+        return self.format(", ".join(reports.formats()))

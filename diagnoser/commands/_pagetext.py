@@ -1,0 +1,164 @@
+"""Prints pages of rules and names for a terminal or as Markdown, under the headings that runbooks use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from diagnoser.reports import layout
+from diagnoser.reports.safe import code, fence, line, markdown
+
+_MESSAGES_SHOWN = 4
+
+
+@dataclass(slots=True)
+class Section:
+    """A heading, then prose, then items, then log messages."""
+
+    heading: str
+    prose: list[str] = field(default_factory=list)
+    items: list[tuple[str, str]] = field(default_factory=list)  # what is code, what is said about it
+    messages: list[str] = field(default_factory=list)
+
+
+def rule_text(page: dict[str, Any], width: int) -> str:
+    """Return a rule's page for a terminal."""
+    facts = " · ".join([page["stage"], _severity(page), page["status"]])
+    return _text(f"{page['id']}: {page['title']}", facts, list(_sections(page)), width)
+
+
+def rule_markdown(page: dict[str, Any]) -> str:
+    """Return a rule's page for the documentation; `runbook_url` of an alert may point at it."""
+    facts = " · ".join([code(page["id"]), markdown(_severity(page)), markdown(page["status"])])
+    return _markdown(page["title"], facts, list(_sections(page)))
+
+
+def field_text(pages: list[dict[str, Any]], width: int) -> str:
+    """Return what a name means, for a terminal."""
+    return "\n".join(_text(f"{page['name']}: {page['title']}", _facts(page), [_printed(page)], width) for page in pages)
+
+
+def field_markdown(pages: list[dict[str, Any]]) -> str:
+    """Return what a name means, as Markdown."""
+    return "\n".join(
+        _markdown(page["title"], f"{code(page['name'])} · {_facts(page)}", [_printed(page)]) for page in pages
+    )
+
+
+def _facts(page: dict[str, Any]) -> str:
+    return " · ".join(part for part in (page["kind"], page["unit"], page["means"]) if part)
+
+
+def _printed(page: dict[str, Any]) -> Section:
+    used = ", ".join(page["used_by"])
+    return Section(
+        "Printed as" if page["kind"] in ("sample", "event") else "Set by",
+        [] if page["printed"] else ["nothing prints it directly: messages of the log set it"],
+        [(text, engine) for engine, texts in page["printed"].items() for text in texts],
+        [f"used by: {used}"] if used else [],
+    )
+
+
+def _severity(page: dict[str, Any]) -> str:
+    parts = [f"{one['level']} if {one['when']}" if one["when"] else one["level"] for one in page["severity"]]
+    return ", else ".join(parts)
+
+
+def _sections(page: dict[str, Any]) -> Iterator[Section]:
+    diagnosis = page["diagnosis"]
+    yield Section("Meaning", [page["meaning"]])
+    impact = [page["impact"]] if page["impact"] else []
+    if page["explains"]:
+        impact.append(f"Its consequences: {', '.join(page['explains'])}.")
+    if impact:
+        yield Section("Impact", impact)
+    prose = [f"Reported when: {diagnosis['when']}"]
+    if page["unless"]:
+        prose.append(f"Not reported when one of these explains it better: {', '.join(page['unless'])}.")
+    if diagnosis["supports"]:
+        prose.append(f"Surer when: {'; '.join(diagnosis['supports'])}.")
+    if diagnosis["needs"]:
+        prose.append(f"Needs: {diagnosis['needs']}")
+    symptoms = [(one["condition"], one["name"].replace("_", " ")) for one in diagnosis["symptoms"]]
+    yield Section("Diagnosis", prose, symptoms, list(_messages(diagnosis["messages"])))
+    if page["mitigation"]:
+        lead = "In this order, one change at a time, measured after each." if len(page["mitigation"]) > 1 else ""
+        yield Section("Mitigation", [lead] if lead else [], [_remedy(one) for one in page["mitigation"]])
+    yield Section("When this is wrong", [page["false_positives"]])
+    yield Section("Verify", [page["verify"]])
+    yield Section("Sources", [], [("", source) for source in page["source"]])
+
+
+def _messages(messages: list[dict[str, str]]) -> Iterator[str]:
+    """Yield the messages looked for, the first wordings of each event and engine."""
+    shown: dict[tuple[str, str], int] = {}
+    for one in messages:
+        key = (one["event"], one["engine"])
+        shown[key] = shown.get(key, 0) + 1
+        if shown[key] <= _MESSAGES_SHOWN:
+            versions = f" ({one['versions']})" if one["versions"] else ""
+            yield f"{one['engine']}{versions}: {one['text']}"
+    hidden = sum(max(0, count - _MESSAGES_SHOWN) for count in shown.values())
+    if hidden:
+        yield f"... and {hidden} more wordings of these messages"
+
+
+def _remedy(one: dict[str, Any]) -> tuple[str, str]:
+    """Return the flags of a remedy, and what is to be done with them."""
+    if one["action"]:
+        names = ""
+        said = [one["action"]]
+    else:
+        flags = [f"{' or '.join(names)} ({engine})" for engine, names in one["flags"].items()]
+        names = ", ".join(flags + [f"{name} ({engine})" for engine, name in one["env"].items()])
+        change = f"set to {one['to']}" if one["to"] else one["by"] or ""
+        said = [change] if change else []
+    said += [f"if {one['if']}"] if one["if"] else []
+    said += [one["why"]] if one["why"] else []
+    said += [f"costs: {one['costs']}"] if one["costs"] else []
+    if one["engines"] and one["action"]:
+        said.append(f"({', '.join(one['engines'])})")
+    return names, "; ".join(said)
+
+
+def _text(title: str, facts: str, sections: list[Section], width: int) -> str:
+    out = [*layout.wrap(line(title), width), *layout.wrap(line(facts), width)]
+    for section in sections:
+        out += ["", section.heading]
+        for text in section.prose:
+            out += [f"  {piece}" for piece in layout.wrap(line(text), width - 2)]
+        for name, said in section.items:
+            out += _item(line(name), line(said), width)
+        for text in section.messages:
+            pieces = layout.wrap(line(text), width - 6)
+            out += [("    " if i == 0 else "      ") + piece for i, piece in enumerate(pieces)]
+    return "\n".join(piece.rstrip() for piece in out) + "\n"
+
+
+def _item(name: str, said: str, width: int) -> list[str]:
+    """One item: what is code and what is said about it share a line where they fit."""
+    if not name or not said:
+        rest: list[str] = []
+        first = layout.wrap(name or said, width - 4)
+    elif layout.cells(f"{name}  ({said})") <= width - 4 and len(said) <= 40:
+        first, rest = [f"{name}  ({said})"], []
+    else:
+        first, rest = layout.wrap(name, width - 4), layout.wrap(said, width - 6)
+    return [("    " if i else "  - ") + piece for i, piece in enumerate(first)] + [f"      {piece}" for piece in rest]
+
+
+def _markdown(title: str, facts: str, sections: list[Section]) -> str:
+    parts = [f"# {markdown(title)}", facts]
+    for section in sections:
+        parts.append(f"## {section.heading}")
+        parts += [markdown(text) for text in section.prose]
+        items = []
+        for name, said in section.items:
+            spoken = markdown(said)
+            items.append(f"- {code(name)}: {spoken}" if name and spoken else f"- {code(name) if name else spoken}")
+        if items:
+            parts.append("\n".join(items))
+        if section.messages:
+            parts.append(fence(section.messages))
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,116 @@
+"""argparse with errors that name the nearest right word, and an environment twin for every long option."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+from diagnoser.commands._errors import CommandError
+
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+class Parser(argparse.ArgumentParser):
+    """Parses one command. ``twins`` is the prefix of its environment variables, such as ``DIAGNOSE``."""
+
+    def __init__(self, prog: str, description: str, twins: str, **more: Any) -> None:
+        super().__init__(
+            prog,
+            description=description,
+            allow_abbrev=False,  # an abbreviation that works today is an ambiguity tomorrow
+            formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
+                prog, max_help_position=26, width=_width()
+            ),
+            **more,
+        )
+        self.twins = twins
+        #: Options whose twin has no sub-command in its name, because they mean the same everywhere.
+        self.common: set[str] = set()
+
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Parse: the command line beats the environment, the environment beats the default."""
+        if not {"-h", "--help"} & set(arguments):
+            self._read_environment()
+        found, rest = self.parse_known_args(list(arguments))
+        unknown = [word for word in rest if word.startswith("-")]
+        if unknown:
+            self._unknown_option(unknown[0])
+        if rest:
+            self.error(f"unexpected argument '{rest[0]}'")
+        return found
+
+    def twin(self, action: argparse.Action) -> str:
+        """Return the environment variable of an option, empty when it has none."""
+        long = [option for option in action.option_strings if option.startswith("--")]
+        if not long or action.dest in ("help", "version"):
+            return ""
+        prefix = "DIAGNOSE" if action.dest in self.common else self.twins
+        return f"{prefix}_{long[0][2:].replace('-', '_').upper()}"
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing usage: one line says it."""
+        told = message.removeprefix("argument ")
+        raise CommandError(f"{told}\ntry: {self.prog} --help")
+
+    def _unknown_option(self, word: str) -> NoReturn:
+        from diagnoser.knowledge.words import hint
+
+        option = word.split("=", 1)[0]
+        self.error(
+            f"unknown option {option}{hint(option, (name for name in self._option_string_actions if len(name) > 2))}"
+        )
+
+    def _read_environment(self) -> None:
+        for action in self._actions:
+            variable = self.twin(action)
+            text = os.environ.get(variable, "") if variable else ""
+            if text:
+                self.set_defaults(**{action.dest: self._value(action, variable, text)})
+
+    def _value(self, action: argparse.Action, variable: str, text: str) -> Any:
+        if action.nargs == 0:
+            if text.lower() in _TRUE + _FALSE:
+                return text.lower() in _TRUE
+            self.error(f"{variable}: '{text}' is neither of {', '.join(_TRUE + _FALSE)}")
+        convert: Callable[[str], Any] = action.type if callable(action.type) else str
+        try:
+            if isinstance(action.default, list):
+                return [convert(part) for part in text.split(os.pathsep) if part]
+            return convert(text)
+        except (argparse.ArgumentTypeError, ValueError) as error:
+            self.error(f"{variable}: {error}")
+
+
+def one_of(values: Iterable[str]) -> Callable[[str], str]:
+    """Return an argparse type that takes one of these words and names the nearest for any other."""
+    known = tuple(values)
+
+    def convert(text: str) -> str:
+        if text in known:
+            return text
+        from diagnoser.knowledge.words import hint
+
+        raise argparse.ArgumentTypeError(f"unknown value '{text}'{hint(text, known)} (one of {', '.join(known)})")
+
+    return convert
+
+
+def add_common(parser: Parser, rules: bool = True) -> argparse._ArgumentGroup:
+    """Add the options that every command has; return their group."""
+    group = parser.add_argument_group("common")
+    if rules:
+        group.add_argument(
+            "--rules", metavar="DIR", action="append", default=[], help="load more rules; may be repeated"
+        )
+    group.add_argument("-q", "--quiet", action="store_true", help="nothing on standard error but errors")
+    group.add_argument("-v", "--verbose", action="store_true", help="all evidence, every figure; tracebacks of defects")
+    parser.common |= {"rules", "quiet", "verbose"}
+    return group
+
+
+def _width() -> int:
+    import shutil
+
+    return max(60, min(100, shutil.get_terminal_size((100, 24)).columns - 1))

@@ -1,0 +1,81 @@
+"""`diagnose rules`: list rules, run their own examples, print their schema, begin a new one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+
+from diagnoser.commands import _terminal
+from diagnoser.commands._errors import CommandError
+from diagnoser.commands._parser import Parser, add_common, one_of
+
+HELP = "list, test or write rules; print their schema"
+DESCRIPTION = """\
+  diagnose rules list                  every rule with severity, status and title
+  diagnose rules test [PATH ...]       load the rules and run the examples that they carry
+  diagnose rules schema                the JSON Schema of rule files, for editors
+  diagnose rules new STAGE.CAUSE       write a commented skeleton of a rule"""
+_ACTIONS = ("list", "test", "schema", "new")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Dispatch to list, test, schema or new."""
+    args = _parser().read(arguments)
+    if args.action == "list":
+        return _list(args)
+    if args.action == "schema":
+        from diagnoser.rules.schema import json_schema
+
+        _terminal.write(json.dumps(json_schema(), indent=2) + "\n", args.output, for_people=False)
+        return 0
+    if args.action == "new":
+        from diagnoser.commands import _newrule
+
+        if len(args.what) != 1:
+            raise CommandError("rules new: give one id, such as memory.my_cause")
+        _terminal.say(f"wrote {_newrule.write(args.what[0], args.dir)}; fill it in, then: diagnose rules test")
+        return 0
+    from diagnoser.commands import _ruletests
+
+    return _ruletests.run(args)
+
+
+def _parser() -> Parser:
+    parser = Parser("diagnose rules", DESCRIPTION, "DIAGNOSE_RULES", usage="diagnose rules ACTION [OPTION ...]")
+    parser.add_argument("action", metavar="ACTION", type=one_of(_ACTIONS), help=", ".join(_ACTIONS))
+    parser.add_argument("what", metavar="WHAT", nargs="*", help="test: files, folders or ids; new: the id")
+    parser.add_argument(
+        "--format", metavar="NAME", type=one_of(("text", "json")), default="text", help="list: text (default), json"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="list, schema: write there")
+    parser.add_argument("--coverage", action="store_true", help="test: say which conditions no example decides")
+    parser.add_argument("--junit", metavar="FILE", help="test: write results as JUnit XML too")
+    parser.add_argument("--dir", metavar="DIR", help="new: folder of rules (default: rules)")
+    add_common(parser)
+    return parser
+
+
+def _list(args: argparse.Namespace) -> int:
+    from diagnoser.commands import _knowledge
+    from diagnoser.reports import layout
+
+    base, _ = _knowledge.load(args.rules)
+    rows = [
+        {
+            "id": rule.id,
+            "severity": "/".join(dict.fromkeys(level for level, _ in rule.severity)),
+            "status": rule.status,
+            "title": rule.title,
+        }
+        for rule in base.rules.values()
+    ]
+    if args.format == "json":
+        _terminal.write(json.dumps(rows, ensure_ascii=False, indent=2) + "\n", args.output, for_people=False)
+        return 0
+    keys = ("id", "severity", "status")
+    widths = {key: max((len(row[key]) for row in rows), default=0) for key in keys}
+    width = _terminal.render_options("never", None, args.output is not None).width
+    lines = ["  ".join([*(f"{row[key]:<{widths[key]}}" for key in keys), row["title"]]) for row in rows]
+    _terminal.write("".join(layout.cut(line, max(width, 80)) + "\n" for line in lines), args.output)
+    return 0
