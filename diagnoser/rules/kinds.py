@@ -39,10 +39,13 @@ def need(raw: Node, node: Node, kind: str, message: str) -> None:
 
 
 def as_bool(raw: Node, node: Node, unit: str) -> Node:
-    """Return the node as a condition; a flag sample counts as one."""
+    """Return the node as a condition; a flag sample counts as one, an argument is read as one."""
     if unit == "flag":
         return Node(">=", (node, Node("number", (0.5, ""), "0.5", "number")), node.text, "bool")
     need(raw, node, "bool", "a condition is needed here")
+    if node.kind == "any":
+        # An argument is whatever was printed: "True", 1, null.
+        return Node("truth", (node,), node.text, "bool")
     return node
 
 

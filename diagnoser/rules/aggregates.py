@@ -1,0 +1,237 @@
+"""Aggregates over the rows of all ranks. Means, shares and percentiles are weighted by the time a row stands for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from operator import mul
+
+from diagnoser.model import Run
+from diagnoser.rules import windows
+from diagnoser.rules.functions import PERCENTILE
+from diagnoser.rules.model import Node
+from diagnoser.rules.nodes import walk
+from diagnoser.rules.parts import Part, compile_aggregate, gather
+from diagnoser.rules.rows import Rows, order
+from diagnoser.rules.value import UNKNOWN, Answer, Value, unknown
+from diagnoser.rules.vector import Undecided
+
+#: What would decide a stretch or a window in a log without times.
+TIMES = "times in the log"
+#: A trend or correlation needs this many rows.
+FEWEST = 3
+
+
+class Samples:
+    """The samples of one run and every aggregate asked of them, computed once."""
+
+    def __init__(
+        self,
+        run: Run,
+        scalar: Callable[[Node], Answer],
+        missing: Callable[[frozenset[str]], str],
+        loaded: Callable[[], Answer],
+    ) -> None:
+        self._run = run
+        self._scalar = scalar
+        self._missing = missing
+        self._loaded = loaded
+        self.rows = list(order(Rows(table) for table in run.tables.values() if len(table)))
+        self._answers: dict[Node, Answer] = {}
+
+    def answer(self, node: Node) -> Answer:
+        """Return the value of an ``aggregate`` or ``ranked`` node."""
+        known = self._answers.get(node)
+        if known is None:
+            known = self._ranked(node) if node.op == "ranked" else self._aggregate(node, self.rows)
+            self._answers[node] = known
+        return known
+
+    def parts(self, node: Node, tables: Iterable[Rows] | None = None) -> list[Part]:
+        """Return the rows and values behind an ``aggregate`` node. Raises Undecided when there are none."""
+        pieces = compile_aggregate(node, self._scalar)
+        return gather(pieces, self.rows if tables is None else tables, self._missing)
+
+    def _ranked(self, node: Node) -> Answer:
+        best = self._best_rank(node)
+        return self._aggregate(node.args[1], self.rows if best is None else [best])
+
+    def _best_rank(self, node: Node) -> Rows | None:
+        """Return the rank whose own value is the highest or lowest, the first of equals."""
+        which, inner = node.args
+        answers = [(self._aggregate(inner, [rows]), rows) for rows in self.rows]
+        known = [(answer.value, rows) for answer, rows in answers if answer.known]
+        if not known:
+            return None
+        _, rows = (max if which == "most" else min)(known, key=lambda pair: float(pair[0]))
+        return rows
+
+    def ranking(self, node: Node) -> list[Part]:
+        """Return the rows behind a ``ranked`` node: those of the rank that it speaks of. Raises Undecided."""
+        best = self._best_rank(node)
+        return self.parts(node.args[1], self.rows if best is None else [best])
+
+    def _aggregate(self, node: Node, tables: Iterable[Rows]) -> Answer:
+        name, _, _, _, overall, length = node.args
+        try:
+            parts = self.parts(node, tables)
+        except Undecided as signal:
+            return _of_nothing(name, signal.answer)
+        if name in ("longest", "sustained"):
+            return _stretch(windows.longest(parts), length, parts)
+        if name == "gap":
+            silence = windows.gap(parts, self._run.ended, overall)
+            return _timed(None if silence is None else silence.seconds)
+        if name in ("best", "worst"):
+            return _timed(windows.extreme_mean(parts, length, max if name == "best" else min))
+        if name == "rate":
+            return self._rate(node, parts)
+        if name == "sum":
+            return Answer(math.fsum(_sums(node, parts)))
+        if name == "delta":
+            return Answer(_delta(node, parts))
+        percent = PERCENTILE.match(name)
+        if percent:
+            return Answer(percentile(parts, int(percent[1]) / 100))
+        value = _PLAIN[name](parts)
+        return unknown("more samples") if value is UNKNOWN else Answer(value)
+
+    def _rate(self, node: Node, parts: list[Part]) -> Answer:
+        """Events of the interval (or growth of a total) per second of loaded time."""
+        loaded = self._loaded()
+        if not loaded.known or not loaded.value:
+            return unknown(*(loaded.needs or {TIMES}))
+        grown = _delta(node, parts) if "total" in _kinds(node, parts) else math.fsum(_sums(node, parts))
+        return Answer(grown / loaded.value)
+
+
+def _of_nothing(name: str, answer: Answer) -> Answer:
+    """Return what an aggregate is over no rows: idle samples have a count, a sum and no stretch."""
+    if any(need.startswith("samples ") for need in answer.needs):
+        if name in ("samples", "sum", "longest", "rate"):
+            return Answer(0)
+        if name == "sustained":
+            return Answer(False)
+    return answer
+
+
+def _timed(value: float | None) -> Answer:
+    return unknown(TIMES) if value is None else Answer(value)
+
+
+def _stretch(best: windows.Stretch | None, length: float | None, parts: list[Part]) -> Answer:
+    """Return the length of the longest stretch, or whether it reaches ``length``."""
+    if best is None:
+        return Answer(0.0 if length is None else False)
+    if best.seconds is None:
+        return unknown(TIMES) if length is None else Answer(best.lines >= windows.LINES_IN_A_ROW)
+    return Answer(best.seconds if length is None else best.seconds >= length)
+
+
+def percentile(parts: Sequence[Part], share: float) -> float:
+    """Return the weighted nearest-rank percentile: the least value that ``share`` of the time does not exceed.
+
+    With equal weights this is ``sorted(values)[ceil(share * n) - 1]``.
+    """
+    weight: dict[float, float] = {}
+    for part in parts:
+        for value, seconds in zip(part.values, part.weights, strict=True):
+            weight[value] = weight.get(value, 0.0) + seconds
+    # A hair less, so that rounding in the sum never asks for the next value.
+    wanted = math.fsum(weight.values()) * share * (1 - 1e-9)
+    reached = 0.0
+    value = math.nan
+    for value in sorted(weight):
+        reached += weight[value]
+        if reached >= wanted:
+            break
+    return value
+
+
+def _values(parts: Iterable[Part]) -> Iterable[float]:
+    return (value for part in parts for value in part.values)
+
+
+def mean(parts: Sequence[Part]) -> float:
+    """Return the mean weighted by time. Of truths: the share of time in which they hold."""
+    total = area = 0.0
+    for part in parts:
+        weights = part.weights
+        total += math.fsum(weights)
+        area += math.fsum(map(mul, part.values, weights))
+    return area / total
+
+
+def _end_of(parts: Sequence[Part], last: bool) -> float:
+    """Return the first or last value by time; by rank where times are equal or missing."""
+    at = -1 if last else 0
+    timed = [(part.times[at], part.values[at]) for part in parts]
+    known = [pair for pair in timed if pair[0] == pair[0]] or timed[:1]
+    choose = max if last else min
+    _, value = choose(known, key=lambda pair: pair[0])
+    return float(value)
+
+
+def _kinds(node: Node, parts: Iterable[Part]) -> set[str]:
+    names = {part.args[0] for part in walk(node.args[1]) if part.op == "series"}
+    return {part.rows.table.kinds.get(name, "gauge") for part in parts for name in names}
+
+
+def _sums(node: Node, parts: list[Part]) -> Iterable[float]:
+    """Values to add up: counts as they are (coarsened rows hold sums), levels once for each line they stand for."""
+    if "count" in _kinds(node, parts):
+        yield from _values(parts)
+    else:
+        for part in parts:
+            yield from map(mul, part.values, part.lines)
+
+
+def _delta(node: Node, parts: list[Part]) -> float:
+    """Last minus first: added up over ranks for totals, averaged over ranks for levels."""
+    deltas = [part.values[-1] - part.values[0] for part in parts]
+    return math.fsum(deltas) if "total" in _kinds(node, parts) else math.fsum(deltas) / len(deltas)
+
+
+def _slope(parts: Sequence[Part]) -> Value:
+    """Least squares over time within each rank, pooled: change per minute."""
+    above = below = 0.0
+    rows = 0
+    for part in parts:
+        points = [row for row in zip(part.times, part.values, part.weights, strict=True) if row[0] == row[0]]
+        if not points:
+            continue
+        rows += len(points)
+        total = math.fsum(weight for _, _, weight in points)
+        middle = math.fsum(time * weight for time, _, weight in points) / total
+        level = math.fsum(value * weight for _, value, weight in points) / total
+        above += math.fsum(weight * (time - middle) * (value - level) for time, value, weight in points)
+        below += math.fsum(weight * (time - middle) ** 2 for time, _, weight in points)
+    return above / below * 60 if rows >= FEWEST and below > 0 else UNKNOWN
+
+
+def _corr(parts: Sequence[Part]) -> Value:
+    """Correlation of two expressions over all rows, weighted by time; UNKNOWN when one of them never changes."""
+    points = [row for part in parts for row in zip(part.values, part.second or (), part.weights, strict=True)]
+    total = math.fsum(weight for _, _, weight in points)
+    left = math.fsum(one * weight for one, _, weight in points) / total
+    right = math.fsum(two * weight for _, two, weight in points) / total
+    both = math.fsum(weight * (one - left) * (two - right) for one, two, weight in points)
+    spread = math.fsum(weight * (one - left) ** 2 for one, _, weight in points)
+    other = math.fsum(weight * (two - right) ** 2 for _, two, weight in points)
+    if len(points) < FEWEST or spread <= 0 or other <= 0:
+        return UNKNOWN
+    return max(-1.0, min(1.0, both / math.sqrt(spread * other)))
+
+
+_PLAIN: dict[str, Callable[[Sequence[Part]], Value]] = {
+    "mean": mean,
+    "share": mean,
+    "min": lambda parts: min(_values(parts)),
+    "max": lambda parts: max(_values(parts)),
+    "first": lambda parts: _end_of(parts, last=False),
+    "last": lambda parts: _end_of(parts, last=True),
+    "samples": lambda parts: math.fsum(line for part in parts for line in part.lines),
+    "groups": len,
+    "slope": _slope,
+    "corr": _corr,
+}

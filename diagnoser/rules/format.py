@@ -1,0 +1,110 @@
+"""Values as text: fills the ``{expression:format}`` placeholders of a rule's sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from diagnoser.rules import texts
+from diagnoser.rules.logic import number
+from diagnoser.rules.model import Node
+from diagnoser.rules.value import UNKNOWN, Value
+
+if TYPE_CHECKING:
+    from diagnoser.rules.evaluate import Evaluator
+
+#: What a sentence says where nothing is known.
+NOT_KNOWN = "unknown"
+
+
+def placeholders(text: str) -> list[tuple[str, str]]:
+    """Return (expression text, format) of every placeholder. Raises texts.TextError on unbalanced braces."""
+    return [(found.expression, found.format) for found in texts.placeholders(text)]
+
+
+def render(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | Iterable[tuple[str, Node]]) -> str:
+    """Fill the placeholders of a text; ``nodes`` are the checked expressions by their text (``Rule.placeholders``).
+
+    An unknown value reads "unknown". Raises KeyError for an expression that was never parsed, texts.TextError on
+    unbalanced braces: the loader has refused both.
+    """
+    known = dict(nodes)
+    return "".join(
+        part if isinstance(part, str) else write(evaluator.value(known[part.expression]), part.format)
+        for part in texts.split(text)
+    )
+
+
+def write(value: Value, form: str = "") -> str:
+    """Write a value in a format: int, .1f, percent, duration, gib, rate, or "" for what suits its type.
+
+    Units are those of expressions: ratios, seconds, GiB, per second. A value that is no number ignores the format.
+    """
+    if value is UNKNOWN:
+        return NOT_KNOWN
+    amount = number(value)
+    if amount is UNKNOWN or isinstance(value, bool | str) or not form or abs(amount) == float("inf"):
+        return plain(value)
+    if form.startswith("."):
+        return f"{amount:,{form}}"
+    return {"int": _integer, "percent": percent, "duration": duration, "gib": _gib, "rate": rate}[form](amount)
+
+
+def plain(value: Value) -> str:
+    """Write any value as a person would: 3, 0.42, yes, a text, a list with commas."""
+    if value is UNKNOWN:
+        return NOT_KNOWN
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        if value == int(value) if abs(value) < 1e15 else False:
+            return f"{int(value):,}"
+        return f"{value:,.1f}" if 100 <= abs(value) < 1e15 else f"{value:.3g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(item) for item in value)
+    return str(value)
+
+
+def _integer(value: float) -> str:
+    return f"{round(value):,}"
+
+
+def _short(value: float) -> str:
+    """One decimal at most, none when it says nothing."""
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+def percent(ratio: float) -> str:
+    """Write a ratio: 97 %, 99.6 %, 0.4 %. Decimals only where they tell: near nothing and near everything."""
+    value = ratio * 100
+    return f"{_short(value) if abs(value) < 10 or 99 <= abs(value) < 100 else f'{value:,.0f}'} %"
+
+
+def duration(seconds: float) -> str:
+    """Write seconds: 350 ms, 4.2 s, 45 s, 2 min 10 s, 1 h 5 min, 3 d 2 h."""
+    if seconds < 0:
+        return f"-{duration(-seconds)}"
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{_short(seconds)} s"
+    whole = round(seconds)
+    for big, size, small, unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= big:
+            count, rest = divmod(whole, big)
+            return f"{count} {size} {rest // small} {unit}" if rest // small else f"{count} {size}"
+    return f"{whole} s"
+
+
+def _gib(value: float) -> str:
+    return f"{value * 1024:,.0f} MiB" if 0 < abs(value) < 1 else f"{_short(value)} GiB"
+
+
+def rate(per_second: float) -> str:
+    """Write a rate in the unit that gives a number a person can picture: 3.2/s, 12/min, 4/h."""
+    for factor, unit in ((1, "s"), (60, "min")):
+        if abs(per_second) * factor >= 1:
+            return f"{_short(per_second * factor)}/{unit}"
+    return f"{_short(per_second * 3600)}/h" if per_second else "0/s"

@@ -1,0 +1,158 @@
+"""Rows of samples with their weights: which rows count as loaded, how long each one lasts."""
+
+from __future__ import annotations
+
+import statistics
+from array import array
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import compress, pairwise
+from operator import eq
+
+from diagnoser.model import Table
+
+#: Series whose sum says whether a server has work.
+LOAD = ("requests.running", "requests.waiting", "requests.swapped", "requests.deferred")
+
+#: The shortest and the longest a row may last, seconds; the longest grows with the usual beat of the lines.
+SHORTEST = 0.05
+LONGEST = 30.0
+LONGEST_BEATS = 3
+#: A longer silence than this many seconds, or beats, interrupts what was going on.
+SILENCE = 90.0
+SILENCE_BEATS = 6
+
+
+class Rows:
+    """One table as the aggregates see it. Masks are bytes of 0 and 1, one per row; None stands for all rows."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._present: dict[str, bytes | None] = {}
+        self._selected: dict[tuple[frozenset[str], bool], bytes | None] = {}
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether every one of the series has a column."""
+        return all(name in self.table.columns for name in names)
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether any row has a time."""
+        return any(time == time for time in self.table.time)
+
+    @cached_property
+    def beat(self) -> float:
+        """Median seconds between rows of different times; 0 when there are no two."""
+        gaps = self._gaps
+        return statistics.median(gaps) if gaps else 0.0
+
+    @cached_property
+    def steady(self) -> bool:
+        """Whether lines come at a beat (a timer prints them), so that silence means trouble and not idleness."""
+        gaps = sorted(self._gaps)
+        return len(gaps) >= 5 and gaps[len(gaps) * 9 // 10] <= 2 * self.beat
+
+    @cached_property
+    def silence(self) -> float:
+        """Seconds without a line after which a stretch is interrupted."""
+        return max(SILENCE, SILENCE_BEATS * self.beat)
+
+    @property
+    def _gaps(self) -> list[float]:
+        times = [time for time in self.table.time if time == time]
+        return [later - earlier for earlier, later in pairwise(times) if later > earlier]
+
+    @cached_property
+    def weights(self) -> array[float]:
+        """Seconds that each row stands for; lines that it stands for where the table has no times.
+
+        The time to the next row, between SHORTEST and max(LONGEST, three beats); rows of one time share it. The last
+        row, and rows without a time, last one beat.
+        """
+        table = self.table
+        if not self.timed:
+            return table.weight
+        cap = max(LONGEST, LONGEST_BEATS * self.beat)
+        usual = min(self.beat, cap) or 1.0
+        out = array("d", [usual]) * len(table)
+        times, start = table.time, 0
+        for end in range(1, len(times) + 1):
+            if end < len(times) and times[end] == times[start]:
+                continue
+            gap = times[end] - times[start] if end < len(times) else usual
+            if gap == gap:
+                share = max(min(gap, cap) / (end - start), SHORTEST)
+                for i in range(start, end):
+                    out[i] = share
+            start = end
+        return out
+
+    @cached_property
+    def loaded(self) -> bytes | None:
+        """Rows with work: running, waiting, swapped or deferred requests.
+
+        A row that prints none of these goes with the last row that did; before the first one it counts as loaded.
+        """
+        columns = [self.table.columns[name] for name in LOAD if name in self.table.columns]
+        if not columns:
+            return None
+        out, state = bytearray(), True
+        for row in zip(*columns, strict=True):
+            known = False
+            busy = False
+            for value in row:
+                if value == value:
+                    known = True
+                    busy = busy or value > 0
+            if known:
+                state = busy
+            out.append(state)
+        return None if all(out) else bytes(out)
+
+    def present(self, name: str) -> bytes | None:
+        """Rows that have a value of the series."""
+        if name not in self._present:
+            column = self.table.columns[name]
+            mask = bytes(map(eq, column, column))
+            self._present[name] = None if 0 not in mask else mask
+        return self._present[name]
+
+    def select(self, names: frozenset[str], overall: bool) -> bytes | None:
+        """Rows that have every one of the series and, unless ``overall``, are loaded."""
+        key = (names, overall)
+        if key not in self._selected:
+            masks = [self.present(name) for name in names]
+            if not overall:
+                masks.append(self.loaded)
+            self._selected[key] = intersect(masks)
+        return self._selected[key]
+
+    def column(self, name: str, mask: bytes | None) -> list[float] | array[float]:
+        """Values of a series in the selected rows."""
+        column = self.table.columns[name]
+        return column if mask is None else list(compress(column, mask))
+
+    def indexes(self, mask: bytes | None) -> range | list[int]:
+        """Row numbers of the selected rows."""
+        everything = range(len(self.table))
+        return everything if mask is None else list(compress(everything, mask))
+
+    def pick(self, values: array[float], mask: bytes | None) -> list[float] | array[float]:
+        """Values of a column of the table's own (times, weights) in the selected rows."""
+        return values if mask is None else list(compress(values, mask))
+
+
+def intersect(masks: Iterable[bytes | None]) -> bytes | None:
+    """Return the rows that are in every mask. Whole-mask integer arithmetic: it costs next to nothing."""
+    given = [mask for mask in masks if mask is not None]
+    if not given:
+        return None
+    bits = int.from_bytes(given[0], "little")
+    for mask in given[1:]:
+        bits &= int.from_bytes(mask, "little")
+    return bits.to_bytes(len(given[0]), "little")
+
+
+def order(rows: Iterable[Rows]) -> Iterator[Rows]:
+    """Yield tables by their rank, so that results do not depend on the order in which ranks first spoke."""
+    yield from sorted(rows, key=lambda one: one.table.group)

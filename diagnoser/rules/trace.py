@@ -1,0 +1,34 @@
+"""How an expression came to its value, as a tree to print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diagnoser.rules.format import plain
+from diagnoser.rules.model import Node
+from diagnoser.rules.value import NOTHING, Trace
+
+if TYPE_CHECKING:
+    from diagnoser.rules.evaluate import Evaluator
+
+#: Nodes that explain nothing further: constants, and everything read straight from a run.
+_LEAVES = ("number", "text", "bool", "list")
+
+
+def trace(evaluator: Evaluator, node: Node) -> Trace:
+    """Trace a checked expression over the evaluator's run; symptoms are opened up once."""
+    return _trace(evaluator, node, frozenset())
+
+
+def _trace(evaluator: Evaluator, node: Node, opened: frozenset[str]) -> Trace:
+    answer = evaluator.answer(node)
+    children: tuple[Trace, ...] = ()
+    if node.op == "symptom":
+        name = node.args[0]
+        if name in evaluator.symptoms and name not in opened:
+            children = (_trace(evaluator, evaluator.symptoms[name], opened | {name}),)
+    elif node.op not in ("aggregate", "ranked", "events", "eventfield", "survived", "before", "after", "within"):
+        parts = [arg for arg in node.args if isinstance(arg, Node) and arg.op not in _LEAVES]
+        children = tuple(_trace(evaluator, part, opened) for part in parts)
+    needs = NOTHING if answer.known else answer.needs
+    return Trace(node.text or node.op, plain(answer.value), children, needs, answer.note)

@@ -1,0 +1,167 @@
+"""Time in samples: stretches in which a condition holds, silences, and the best and worst window."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from operator import sub
+
+from diagnoser.rules.parts import Part
+
+#: Without times, this many lines in a row count as "sustained".
+LINES_IN_A_ROW = 3
+
+
+@dataclass(slots=True, frozen=True)
+class Stretch:
+    """Rows first..last (positions in the part) in which a condition held; ``seconds`` is None without times."""
+
+    part: Part
+    first: int
+    last: int
+    seconds: float | None
+    lines: float
+
+
+def stretches(part: Part) -> list[Stretch]:
+    """Return every stretch of a part, in order.
+
+    A stretch lasts from the first row where the condition holds to the first row where it does not, or which is idle
+    and does not count. A silence interrupts it, unless lines come at a steady beat and stop under load: then the
+    server hangs in the state it was in. An interrupted or unfinished stretch ends when its last row does.
+    """
+    truth = bytes(part.values)
+    if 1 not in truth:
+        return []
+    times, lines = part.times, part.lines
+    breaks = _breaks(part, times)
+    cuts = sorted(breaks)
+    found: list[Stretch] = []
+
+    def add(first: int, last: int, end: float) -> None:
+        seconds = end - times[first]
+        found.append(
+            Stretch(part, first, last, seconds if seconds == seconds else None, math.fsum(lines[first : last + 1]))
+        )
+
+    first = truth.find(1)
+    while first >= 0:
+        stop = truth.find(0, first)
+        last = (len(truth) if stop < 0 else stop) - 1
+        for cut in cuts[bisect_left(cuts, first) : bisect_left(cuts, last)]:
+            add(first, cut, breaks[cut])
+            first = cut + 1
+        add(first, last, breaks[last] if last in breaks else times[stop])
+        first = truth.find(1, last + 1)
+    return found
+
+
+def _breaks(part: Part, times: list[float]) -> dict[int, float]:
+    """Return the positions after which no stretch goes on, with the time at which it ends there."""
+    rows, index = part.rows, part.index
+    loaded, table, weights = rows.loaded, rows.table.time, rows.weights
+    found: dict[int, float] = {}
+
+    def own_end(at: int) -> float:
+        return table[index[at]] + weights[index[at]]
+
+    for at, gap_after in enumerate(map(sub, times[1:], times)):
+        if gap_after > rows.silence and not (rows.steady and (loaded is None or loaded[index[at]])):
+            found[at] = own_end(at)
+    final = len(index) - 1
+    if loaded is not None:
+        # Rows left out by `while` or for lack of a series do not interrupt; idle ones do.
+        holes = [at for at, (row, after) in enumerate(pairwise(index)) if after > row + 1]
+        for at in (*holes, final):
+            idle = loaded.find(0, index[at] + 1, index[at + 1] if at < final else len(loaded))
+            if idle >= 0 and loaded[index[at]] and at not in found:
+                late = table[idle] - table[index[at]] > rows.silence and not rows.steady
+                found[at] = own_end(at) if late else table[idle]
+    found.setdefault(final, own_end(final))
+    return found
+
+
+def longest(parts: Iterable[Part]) -> Stretch | None:
+    """Return the longest stretch (in seconds; in lines without times), the earliest of equals."""
+    best: Stretch | None = None
+    for part in parts:
+        for stretch in stretches(part):
+            if best is None or (stretch.seconds or 0.0, stretch.lines) > (best.seconds or 0.0, best.lines):
+                best = stretch
+    return best
+
+
+@dataclass(slots=True, frozen=True)
+class Silence:
+    """The longest time without a line after the row at position ``at`` of a part."""
+
+    part: Part
+    at: int
+    seconds: float
+
+
+def gap(parts: Iterable[Part], ended: float | None, overall: bool) -> Silence | None:
+    """Return the longest silence after a loaded row; None without times. ``ended`` is the run's last time."""
+    found: Silence | None = None
+    for part in parts:
+        loaded = None if overall else part.rows.loaded
+        times = part.times
+        ends = [*times[1:], ended if ended is not None else times[-1]]
+        for at, (row, start, end) in enumerate(zip(part.index, times, ends, strict=True)):
+            if start == start and end == end:
+                seconds = max(end - start, 0.0) if loaded is None or loaded[row] else 0.0
+                if found is None or seconds > found.seconds:
+                    found = Silence(part, at, seconds)
+    return found
+
+
+def extreme_mean(parts: Iterable[Part], length: float, choose: Callable[[Iterable[float]], float]) -> float | None:
+    """Return the highest or lowest mean in any window of ``length`` seconds that begins at a row; None without times.
+
+    Ranks are pooled, rows weighted by time. Windows of which rows cover less than half do not count, unless no window
+    is covered better: then the mean over everything.
+    """
+    pooled = sorted(
+        (time, value, weight)
+        for part in parts
+        for time, value, weight in zip(part.times, part.values, part.weights, strict=True)
+        if time == time
+    )
+    if not pooled:
+        return None
+    times = [time for time, _, _ in pooled]
+    area = list(accumulate((value * weight for _, value, weight in pooled), initial=0.0))
+    cover = list(accumulate((weight for _, _, weight in pooled), initial=0.0))
+    means: list[float] = []
+    end = 0
+    for start, time in enumerate(times):
+        while end < len(times) and times[end] < time + length:
+            end += 1
+        covered = cover[end] - cover[start]
+        if covered * 2 >= length:
+            means.append((area[end] - area[start]) / covered)
+    return choose(means) if means else area[-1] / cover[-1]
+
+
+def most_within(times: Iterable[float], length: float) -> int:
+    """Return the most times that lie in one window of ``length`` seconds."""
+    ordered = sorted(times)
+    start, most = 0, 0
+    for end, time in enumerate(ordered):
+        while time - ordered[start] > length:
+            start += 1
+        most = max(most, end - start + 1)
+    return most
+
+
+def near(left: Sequence[float], right: Sequence[float], length: float) -> bool:
+    """Say whether some time on the left is at most ``length`` seconds from some time on the right."""
+    ordered = sorted(right)
+    for time in left:
+        at = bisect_left(ordered, time - length)
+        if at < len(ordered) and ordered[at] <= time + length:
+            return True
+    return False
