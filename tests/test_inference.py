@@ -48,23 +48,30 @@ CASES = {
     "what is not listed is unknown": ({}, [("a", p), ("b", Ref("nobody"))], {"a": U, "b": U}),
     "empty formulas": ({}, [("a", And(())), ("b", Or(())), ("c", Not(Or(())))], {"a": T, "b": F, "c": T}),
     "chain, listed backwards": (
-        {"p": T}, [("c", Ref("b")), ("b", Ref("a")), ("a", p)], {"a": T, "b": T, "c": T},
+        {"p": T},
+        [("c", Ref("b")), ("b", Ref("a")), ("a", p)],
+        {"a": T, "b": T, "c": T},
     ),
     "a better explanation silences": ({"p": T, "q": T}, [("a", p, "b"), ("b", q)], {"a": F, "b": T}),
     "an absent one does not": ({"p": T, "q": F}, [("a", p, "b"), ("b", q)], {"a": T, "b": F}),
     "nor does an undecided one": ({"p": T, "q": U}, [("a", p, "b"), ("b", q)], {"a": T, "b": U}),
     "a silenced cause silences nobody": (
-        {"p": T}, [("a", p, "b"), ("b", p, "c"), ("c", p)], {"a": T, "b": F, "c": T},
+        {"p": T},
+        [("a", p, "b"), ("b", p, "c"), ("c", p)],
+        {"a": T, "b": F, "c": T},
     ),
     "unless beats unknown": ({"p": U, "q": T}, [("a", p, "b"), ("b", q)], {"a": F, "b": T}),
-    "not of a cause": ({"p": F, "q": U}, [("a", p), ("b", Not(Ref("a"))), ("c", q), ("d", Not(Ref("c")))],
-                       {"a": F, "b": T, "c": U, "d": U}),
+    "not of a cause": (
+        {"p": F, "q": U},
+        [("a", p), ("b", Not(Ref("a"))), ("c", q), ("d", Not(Ref("c")))],
+        {"a": F, "b": T, "c": U, "d": U},
+    ),
     "double negation is positive": ({"p": F}, [("a", Not(Not(Ref("a"))))], {"a": F}),
     "causes that only support each other": ({"p": F}, [("a", Or((p, Ref("b")))), ("b", Ref("a"))], {"a": F, "b": F}),
     "a circle with a proof": ({"p": T}, [("a", Or((p, Ref("b")))), ("b", Ref("a"))], {"a": T, "b": T}),
     "a circle with an unknown": ({"p": U}, [("a", Or((p, Ref("b")))), ("b", Ref("a"))], {"a": U, "b": U}),
     "self support": ({}, [("a", Ref("a"))], {"a": F}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -107,8 +114,10 @@ def test_why_names_what_made_it_true():
     why = infer(problem)[0].why
     assert why.op == "and" and why.value is True
     assert [(leaf.op, leaf.name, leaf.value) for leaf in why.leaves()] == [
-        ("prop", "p", True), ("prop", "q", False), ("cause", "b", True),
-    ]  # fmt: skip
+        ("prop", "p", True),
+        ("prop", "q", False),
+        ("cause", "b", True),
+    ]
 
 
 def test_no_cause_proves_itself():
@@ -139,8 +148,27 @@ def test_blocked_and_doubtful_causes_say_by_whom():
 
 
 def rule(id_, when, symptoms=(), unless=()):
-    return Rule(id_, "", id_.split(".")[0], "stable", (("warning", None),), 1, (), symptoms, when, unless, (), "likely",
-                (), "", "", "", "", (), "")  # fmt: skip
+    return Rule(
+        id_,
+        "",
+        id_.split(".")[0],
+        "stable",
+        (("warning", None),),
+        1,
+        (),
+        symptoms,
+        when,
+        unless,
+        (),
+        "likely",
+        (),
+        "",
+        "",
+        "",
+        "",
+        (),
+        "",
+    )
 
 
 def leaf(text):
@@ -158,9 +186,11 @@ def test_problem_from_rules():
     linked = Node("symptom", ("linked",), "linked", "bool")
     one = rule("memory.a", Node("and", (full, Node("not", (leaf("x > 1"),)))), (("full", leaf("kv.usage > 0.9")),))
     two = rule(
-        "memory.b", Node("or", (linked, full)),
-        (("linked", Node("and", (Node("cause", ("memory.a",), "memory.a"), leaf("x > 1")))),), ("memory.a",),
-    )  # fmt: skip
+        "memory.b",
+        Node("or", (linked, full)),
+        (("linked", Node("and", (Node("cause", ("memory.a",), "memory.a"), leaf("x > 1")))),),
+        ("memory.a",),
+    )
     problem = problem_from_rules([one, two], result_of)
     assert problem.values == {"full": True, "x > 1": None}
     assert asked == ["full", "x > 1"], "each condition is judged once, a symptom under its own name"
@@ -224,10 +254,13 @@ def brute_force(problem):
             trial = found | {rule.id: value for rule, value in zip(group, guess, strict=True)}
             if all(
                 trial[rule.id]
-                is (False if any(found[other] is True for other in rule.unless)
-                    else truth(rule.when, problem.values.get, trial.get))
+                is (
+                    False
+                    if any(found[other] is True for other in rule.unless)
+                    else truth(rule.when, problem.values.get, trial.get)
+                )
                 for rule in group
-            ):  # fmt: skip
+            ):
                 fixpoints.append(guess)
         least = min(fixpoints, key=lambda guess: sum(rank[value] for value in guess))
         assert all(rank[a] <= rank[b] for other in fixpoints for a, b in zip(least, other, strict=True))

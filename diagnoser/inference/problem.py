@@ -92,9 +92,10 @@ class Why:
 class Cause:
     """The verdict on one rule.
 
-    ``holds`` is true, false or unknown (None); ``why`` explains the value of the rule's condition. ``missing`` names what would have to be known to decide an
-    unknown cause. ``blocked_by`` are causes of ``unless`` that hold: the condition may be true, the cause is not.
-    ``doubts`` are causes of ``unless`` that are undecided: a better explanation that nobody could look for.
+    ``holds`` is true, false or unknown (None); ``why`` explains the value of the rule's condition. ``missing`` names
+    what would have to be known to decide an unknown cause. ``blocked_by`` are causes of ``unless`` that hold: the
+    condition may be true, the cause is not. ``doubts`` are causes of ``unless`` that are undecided: a better
+    explanation that nobody could look for.
     """
 
     id: str

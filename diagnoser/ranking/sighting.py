@@ -96,14 +96,23 @@ def window_text(window: Window) -> str:
 def _lasted(seconds: float, loaded: float) -> str:
     if seconds <= 0:
         return ""
-    longest = max(seconds, loaded)
-    size, unit = (3600.0, "hour") if longest >= 7200 else (60.0, "minute") if longest >= 120 else (1.0, "second")
-    lasted = _number(seconds / size)
     if loaded <= 0:
-        return f"{lasted} {unit}{'' if lasted == '1' else 's'}"
+        return _span(seconds)
     # Rounding and coarse rows may make the part a little longer than the whole.
-    whole = _number(max(seconds, loaded) / size)
-    return f"{lasted} of {whole} loaded {unit}{'' if whole == '1' else 's'}"
+    whole = max(seconds, loaded)
+    size, unit = _unit(whole)
+    part = _number(seconds / size) if seconds >= size else _span(seconds)
+    return f"{part} of {_number(whole / size)} loaded {unit}"
+
+
+def _span(seconds: float) -> str:
+    size, unit = _unit(seconds)
+    number = _number(seconds / size)
+    return f"{number} {unit.removesuffix('s') if number == '1' else unit}"
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    return (3600.0, "hours") if seconds >= 7200 else (60.0, "minutes") if seconds >= 120 else (1.0, "seconds")
 
 
 def _number(value: float) -> str:
