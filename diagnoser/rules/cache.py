@@ -8,7 +8,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +101,8 @@ def _private(status: os.stat_result) -> bool:
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a whole file or nothing: readers see the old one or the new one."""
+    import tempfile  # only a run that compiles needs it
+
     handle, name = tempfile.mkstemp(prefix=".rules-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

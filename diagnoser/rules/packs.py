@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 
 from diagnoser.knowledge.words import hint
@@ -38,7 +36,11 @@ class RuleSource:
 
 
 def installed_packs() -> list[Pack]:
-    """Return the rule packs of this Python installation, by name. Nothing of theirs is run, only found."""
+    """Return the rule packs of this Python installation, by name. Only parents of a dotted package are run."""
+    # Reading the installation's metadata is slow to import; a run that asks for no packs does without.
+    from importlib.metadata import entry_points
+    from importlib.util import find_spec
+
     packs = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         try:

@@ -25,6 +25,8 @@ _PATTERNS = {
 _LAST = {"word": r"\S{1,400}", "text": r".*"}
 #: What a field becomes for the type checker and `convert`.
 _KINDS = {"rest": "text", "quoted": "text"}
+#: Marks of a line's ends, for messages of one common word: "{^}Killed{$}".
+_EDGES = {"^": "^", "$": "$"}
 KINDS = ("text", "int", "float", "word", "rest", "quoted", "gib")
 
 _UNITS = {"B": 0, "K": 1, "M": 2, "G": 3, "T": 4}
@@ -41,7 +43,7 @@ class TemplateError(ValueError):
 
 @dataclass(slots=True, frozen=True)
 class _Piece:
-    """One part of a template. ``kind``: literal, choice, open, close or the kind of a field.
+    """One part of a template. ``kind``: literal, choice, edge, open, close or the kind of a field.
 
     ``text`` is the literal's text or the field's name; a choice has its ``words`` and, when it is a field, a name.
     """
@@ -144,6 +146,8 @@ def _optional_brackets(text: str) -> frozenset[int]:
 
 
 def _field(inside: str, column: int) -> _Piece:
+    if inside in _EDGES:
+        return _Piece("edge", inside, column)
     name, colon, kind = inside.partition(":")
     if "|" in inside:
         named = _NAME.fullmatch(name) is not None and colon != ""
@@ -230,6 +234,8 @@ def _pattern(pieces: list[_Piece]) -> str:
         elif piece.kind == "choice":
             group = f"(?P<{piece.text}>" if piece.text else "(?:"
             out.append(group + "|".join(re.escape(word) for word in piece.words) + ")")
+        elif piece.kind == "edge":
+            out.append(_EDGES[piece.text])
         elif piece.kind == "open":
             out.append("(?:")
         elif piece.kind == "close":
