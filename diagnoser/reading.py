@@ -11,7 +11,7 @@ from diagnoser.envelopes import Peeler
 from diagnoser.evidence import Collector
 from diagnoser.evidence.facts import Dump
 from diagnoser.findings import Input
-from diagnoser.formats import sglang, vllm
+from diagnoser.formats import dynamo, sglang, vllm
 from diagnoser.formats.base import StatsLine
 from diagnoser.formats.pyrepr import find_dump
 from diagnoser.formats.records import RecordReader
@@ -22,7 +22,8 @@ from diagnoser.sources import Source
 #: Standard input that must be read twice (a relative time filter) is kept in memory up to this size, then on disk.
 SPOOL = 32 << 20
 
-_DUMP_MARKS = ("args", "config: ")
+_DUMP_MARKS = ("args", "config: ", "Starting router on")
+_DUMP_DIALECTS = frozenset({"vllm", "sglang", "router", "dynamo", ""})
 
 
 class Readers:
@@ -32,11 +33,13 @@ class Readers:
         """Take a statistics line apart."""
         if record.dialect == "sglang":
             return sglang.stats(record.text, record.ranks)
+        if record.dialect == "dynamo":
+            return dynamo.stats(record.text, record.ranks)
         return vllm.stats(record.text)
 
     def dump(self, record: Record) -> Dump | None:
         """Parse an argument or configuration dump, None where the record holds none."""
-        if record.dialect not in ("vllm", "sglang", "") or not any(mark in record.text for mark in _DUMP_MARKS):
+        if record.dialect not in _DUMP_DIALECTS or not any(mark in record.text for mark in _DUMP_MARKS):
             return None
         return find_dump(record.text)
 
@@ -45,7 +48,7 @@ class Readers:
         if record.dialect in ("vllm", "sglang"):
             return record.dialect
         if record.dialect == "router":
-            return "vllm-router" if "vllm_router" in record.text else "sglang-router"
+            return "vllm-router" if "vllm_router" in record.where else "sglang-router"
         return ""
 
 

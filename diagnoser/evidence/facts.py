@@ -40,16 +40,20 @@ def read_dump(run: Run, record: Record, dump: Dump, vocabulary: Vocabulary, defa
     that print everything.
     """
     trust = _TRUST.get(dump.kind, 0)
-    for name, value in dump.values.items():
+    wanted = vocabulary.arg_map(run.engine)
+    for name, part in dump.values.items():
         known = run.arguments.get(name)
-        state = _state(dump.kind, value.value, default_of(name, run.engine))
+        # Parsing a nested value costs far more than the rest of the dump: only values that become facts are worth it.
+        nested = part.raw[:1] in "[{(<" or "(" in part.raw[:60]
+        value = part.raw if nested and name not in wanted else part.value
+        state = _state(dump.kind, value, default_of(name, run.engine))
         if known is not None and known.state == "set":
             state = "set"
-        fact = Fact(name, value.value, record.origin, excerpt(record.text, value.start, value.end), state)
+        fact = Fact(name, value, record.origin, excerpt(record.text, part.start, part.end), state)
         # What the operator asked for stays the argument; a resolved configuration only fills what was not asked.
         if known is None or trust <= _TRUST["non_default_args"]:
             run.arguments[name] = fact
-        for fact_name in vocabulary.arg_map(run.engine).get(name, ()):
+        for fact_name in wanted.get(name, ()):
             set_fact(run, fact_name, fact, resolved=trust > 1)
 
 
