@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,10 @@ from diagnoser.findings import SCHEMA_VERSION, Evidence, Input, Report, RunRepor
 from diagnoser.judging import Judgement
 from diagnoser.model import Residue, Run
 from diagnoser.ranking import rank
+from diagnoser.remedies import Context, recommend
+from diagnoser.rules.format import render
+from diagnoser.rules.model import RuleBase
+from diagnoser.stages import Look, stages
 from diagnoser.times import stamp
 
 if TYPE_CHECKING:
@@ -26,6 +31,8 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
     fired = {finding.id for finding in findings}
     unknown = sorted(name for name, holds in verdicts.items() if holds is None and name not in fired)
     clear = [name for name, holds in verdicts.items() if holds is False and name not in fired]
+    contexts = {one.run.id: _context(one, knowledge) for one in judgements}
+    plan = recommend(findings, base.rules, contexts)
     serious = any(finding.severity != "info" for finding in findings)
     watched = any(run.run.tables or run.run.records for run in judgements)
     return Report(
@@ -34,14 +41,45 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
         healthy=False if serious else True if watched else None,
         runs=[_run(one.run, knowledge) for one in judgements],
         findings=findings,
-        stages=[],
+        stages=stages(findings, _looks(judgements, base), _gpus(judgements)),
         checklist=[],
-        plan=None,
+        plan=plan,
         unknown=list(_unknowns(unknown, judgements, knowledge)),
         unrecognised=list(_residue(judgements)),
         inputs=list(inputs),
         rules={"fired": len(fired), "clear": len(clear), "unknown": len(unknown), "not_applicable": 0},
     )
+
+
+def _context(judgement: Judgement, knowledge: Knowledge) -> Context:
+    evaluator = judgement.evaluator
+    nodes = {text: node for rule in knowledge.base.rules.values() for text, node in rule.placeholders}
+    return Context(
+        judgement.run,
+        evaluator,
+        knowledge.catalog,
+        knowledge.vocabulary,
+        lambda text: render(text, evaluator, nodes),
+    )
+
+
+def _looks(judgements: Sequence[Judgement], base: RuleBase) -> Iterable[Look]:
+    states = {True: "fired", False: "clear", None: "unknown"}
+    for one in judgements:
+        for cause in one.causes:
+            rule = base.rules[cause.id]
+            needs = rule.needs or ", ".join(sorted(one.evaluator.result(rule.when).needs))
+            yield Look(rule.id, rule.stage, states[cause.holds], needs if cause.holds is None else "")
+
+
+def _gpus(judgements: Sequence[Judgement]) -> int | None:
+    """TP x PP x DP of the largest server, None when no log says."""
+    sizes = []
+    for one in judgements:
+        parts = [one.run.facts.get(f"parallel.{name}") for name in ("tp", "pp", "dp")]
+        if parts[0] is not None:
+            sizes.append(math.prod(int(part.value) for part in parts if part is not None and part.value))
+    return max(sizes, default=None)
 
 
 def _run(run: Run, knowledge: Knowledge) -> RunReport:

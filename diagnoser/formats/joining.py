@@ -17,6 +17,8 @@ _CUT = "... cut ..."
 #: Lines of a message that may follow an exception line or a heading.
 _MOST_AFTER = 64
 
+# Python and C++ print stacks and lists of threads below these, argparse its options.
+_DUMPS = ("usage: ", "terminate called ", "Fatal Python error: ", "!!!!!!!")
 # Messages that print more below themselves without repeating any prefix.
 _TROUBLE = re.compile(
     r":\s*$|exception|error|traceback|failed|out of memory|leak|solutions|dump for|usage:", re.IGNORECASE
@@ -65,6 +67,18 @@ class Open:
         self.record.last_line = number
         self.seen = seen
 
+    def glue(self, text: str, number: int, seen: int) -> None:
+        """Put ``text`` behind the last line: a terminal had broken it there."""
+        if self._tail:
+            self._tail[-1] += text
+        elif self._head:
+            self._head[-1] += text
+        else:
+            self.record.text += text
+        self._characters += len(text)
+        self.record.last_line = number
+        self.seen = seen
+
     def close(self) -> None:
         """Write the collected lines into the record."""
         self.closed = True
@@ -96,15 +110,15 @@ class Open:
                 return False
             self.frames = "frames"
             return True
-        if not self.frames:
+        if not self.frames and not self._head:
             return False
-        if python.is_chain(text):
+        if self.frames and python.is_chain(text):
             self.frames = "chain"
             return True
         if self.frames == "frames":
             self.frames = "last"
             return True
-        # Behind the exception line: more of its message, unless the logging call speaks anew.
+        # Behind the exception line or an indented line: more of the message, unless the logging call speaks anew.
         return text.split(" ", 2)[:2] != self._first().split(" ", 2)[:2]
 
     def _first(self) -> str:
@@ -118,6 +132,8 @@ class Open:
             return head is None or (head.kind != "access" and head.dialect in ("python", "torch", "ray", "progress"))
         if self.frames:
             return self._takes_traceback(text, head)
+        if self.record.dialect == "python" and self.record.text.startswith(_DUMPS):
+            return head is None and (text[:1] in " \t" or self._few())
         if not text:
             # A warning's text may hold empty lines before the source line.
             return self.record.dialect == "python" and self.record.level == "WARNING"
@@ -132,12 +148,16 @@ class Open:
             return False
         if kind == "raw":
             return False
-        self.after += 1
-        if self.after > _MOST_AFTER:
+        if not self._few():
             return False
-        if self.record.text.startswith("usage: ") or _LISTED.match(text):
-            return True
-        return self.record.dialect == "sglang" and _TROUBLE.search(self.record.text) is not None
+        return _LISTED.match(text) is not None or (
+            self.record.dialect == "sglang" and _TROUBLE.search(self.record.text) is not None
+        )
+
+    def _few(self) -> bool:
+        """Count a line that only its place ties to the record; False once there were too many of them."""
+        self.after += 1
+        return self.after <= _MOST_AFTER
 
     def _announces(self) -> bool:
         """Whether the message speaks of an error, so that the bare traceback behind it is its own."""
@@ -164,5 +184,4 @@ class Open:
             return True
         if not python_said or (text.endswith(":") and text.startswith("Process ")):
             return False
-        self.after += 1
-        return self.after <= _MOST_AFTER
+        return self._few()

@@ -10,6 +10,7 @@ from diagnoser.formats import dialects, process, progress, ray, vllm
 from diagnoser.formats.base import Head
 from diagnoser.formats.clock import Clock
 from diagnoser.formats.joining import Open
+from diagnoser.formats.wrapping import Width
 from diagnoser.model import Line, Origin, Record
 
 #: A record that has not grown for so many lines is complete: it bounds memory and keeps the output in order.
@@ -26,12 +27,16 @@ _NOTHING: tuple[Record, ...] = ()
 class _Stream:
     """What is open in one stream: per process one record with prefixes on each line, and one without."""
 
-    __slots__ = ("bare", "clock", "prefixed")
+    __slots__ = ("bare", "clock", "last", "loose", "prefixed", "width")
 
     def __init__(self) -> None:
         self.clock = Clock()
         self.prefixed: dict[str, Open] = {}
         self.bare: dict[str, Open] = {}
+        self.width = Width()
+        # The record that took the last line; one that is whole but for a rest behind a terminal's line break.
+        self.last: Open | None = None
+        self.loose: Open | None = None
 
 
 class RecordReader:
@@ -59,6 +64,10 @@ class RecordReader:
         stream = self._streams.get(line.stream)
         if stream is None:
             stream = self._streams[line.stream] = _Stream()
+        if line.time is None:
+            if stream.width.full and self._unbroken(line, stream, text):
+                return _NOTHING
+            stream.width.see(len(text))
         who = process.NOBODY
         if text[:1] == "(" or text[:2] in ("[r", "[d"):
             who, text = self._peel(text)
@@ -66,6 +75,18 @@ class RecordReader:
         if not self._pending:
             return done
         return self._release(done)
+
+    def _unbroken(self, line: Line, stream: _Stream, text: str) -> bool:
+        """Put a line behind the last one when it is the rest that a terminal broke off."""
+        last, loose = stream.last, stream.loose
+        if last is not None and not last.closed and stream.width.rest(text) and self._ask(text) is None:
+            last.glue(text, line.number, self._count)
+            stream.width.see(len(text))
+            return True
+        if loose is not None:
+            loose.close()
+            stream.loose = None
+        return False
 
     def flush(self) -> Sequence[Record]:
         """Complete and return everything that is still open."""
@@ -75,6 +96,7 @@ class RecordReader:
         for stream in self._streams.values():
             stream.bare.clear()
             stream.prefixed.clear()
+            stream.last = stream.loose = None
         return self._release(_NOTHING)
 
     def _release(self, done: tuple[Record, ...]) -> Sequence[Record]:
@@ -136,6 +158,7 @@ class RecordReader:
         if bare is not None and not bare.closed:
             if bare.takes_bare(text, head):
                 bare.append(text, line.number, self._count)
+                stream.last = bare
                 return _NOTHING
             if bare.frames != "frames" or (head is not None and head.kind == "traceback"):
                 bare.close()
@@ -156,8 +179,8 @@ class RecordReader:
         # A traceback that other lines interrupt stays the one that goes on.
         busy = bare is not None and not record.text.endswith("(most recent call last):")
         if closed or busy:
-            return self._hand_over(record)
-        stream.bare[tag] = self._hold(record, "")
+            return self._hand_over(record, stream)
+        stream.bare[tag] = self._hold(record, stream, "")
         return _NOTHING
 
     def _prefixed(self, line: Line, stream: _Stream, who: process.Writer, text: str, head: Head) -> tuple[Record, ...]:
@@ -168,6 +191,7 @@ class RecordReader:
         if before is not None and not before.closed:
             if before.prefix == prefix and before.takes_prefixed(message):
                 before.append(message, line.number, self._count)
+                stream.last = before
                 return _NOTHING
             before.close()
         bare = stream.bare.get(tag)
@@ -175,21 +199,25 @@ class RecordReader:
             bare.close()
         record = self._record(line, stream, who, text, head)
         if record.kind in ("stats", "access"):
-            return self._hand_over(record)
+            return self._hand_over(record, stream)
         if record.kind == "request" and not vllm.request_complete(message):
-            stream.bare[tag] = held = self._hold(record, prefix)
+            stream.bare[tag] = held = self._hold(record, stream, prefix)
             stream.prefixed[tag] = held
         else:
-            stream.prefixed[tag] = self._hold(record, prefix)
+            stream.prefixed[tag] = self._hold(record, stream, prefix)
         return _NOTHING
 
-    def _hold(self, record: Record, prefix: str) -> Open:
-        held = Open(record, prefix, self._count)
+    def _hold(self, record: Record, stream: _Stream, prefix: str) -> Open:
+        stream.last = held = Open(record, prefix, self._count)
         self._pending.append(held)
         return held
 
-    def _hand_over(self, record: Record) -> tuple[Record, ...]:
+    def _hand_over(self, record: Record, stream: _Stream) -> tuple[Record, ...]:
         """Give a record out at once, or behind those that still wait."""
+        if stream.width.full:
+            stream.loose = self._hold(record, stream, "")
+            return _NOTHING
+        stream.last = None
         if not self._pending:
             return (record,)
         held = Open(record, "", self._count)

@@ -25,6 +25,8 @@ _SPEC_LABELS = {
     "Number of emitted tokens tokens": "Number of emitted tokens",
 }
 _HIT_RATE = "Prefix cache hit rate: "
+# The longest real line has about 700 characters.
+_LONGEST = 8192
 _SWAP = "CPU KV cache usage"
 
 
@@ -50,6 +52,7 @@ def stats(text: str) -> StatsLine | None:
     """
     if not is_stats(text):
         return None
+    text = text[:_LONGEST]
     if text.startswith(_HIT_RATE):
         # "GPU: 89.94%, CPU: -1.00%": the label stands once in front of both.
         return StatsLine(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from operator import mul
+from operator import mul, ne
 
 from diagnoser.model import Run
 from diagnoser.rules import windows
@@ -133,6 +133,9 @@ def percentile(parts: Sequence[Part], share: float) -> float:
 
     With equal weights this is ``sorted(values)[ceil(share * n) - 1]``.
     """
+    if _even(parts):
+        values = sorted(_values(parts))
+        return values[math.ceil(share * len(values) * (1 - 1e-9)) - 1]
     weight: dict[float, float] = {}
     for part in parts:
         for value, seconds in zip(part.values, part.weights, strict=True):
@@ -146,6 +149,15 @@ def percentile(parts: Sequence[Part], share: float) -> float:
         if reached >= wanted:
             break
     return value
+
+
+def _even(parts: Sequence[Part]) -> bool:
+    """Whether all rows weigh the same, as they do where a timer prints them."""
+    lightest, heaviest = math.inf, 0.0
+    for part in parts:
+        weights = part.weights
+        lightest, heaviest = min(lightest, *weights, math.inf), max(heaviest, *weights, 0.0)
+    return lightest == heaviest
 
 
 def _values(parts: Iterable[Part]) -> Iterable[float]:
@@ -197,30 +209,39 @@ def _slope(parts: Sequence[Part]) -> Value:
     above = below = 0.0
     rows = 0
     for part in parts:
-        points = [row for row in zip(part.times, part.values, part.weights, strict=True) if row[0] == row[0]]
-        if not points:
+        if not part.rows.timed:
             continue
-        rows += len(points)
-        total = math.fsum(weight for _, _, weight in points)
-        middle = math.fsum(time * weight for time, _, weight in points) / total
-        level = math.fsum(value * weight for _, value, weight in points) / total
-        above += math.fsum(weight * (time - middle) * (value - level) for time, value, weight in points)
-        below += math.fsum(weight * (time - middle) ** 2 for time, _, weight in points)
+        weights = part.weights
+        if any(map(ne, part.times, part.times)):
+            weights = [weight if time == time else 0.0 for time, weight in zip(part.times, weights, strict=True)]
+        times = [time if time == time else 0.0 for time in part.times]
+        rows += len(weights)
+        times, values = _centred(times, weights), _centred(part.values, weights)
+        above += _moment(weights, times, values)
+        below += _moment(weights, times, times)
     return above / below * 60 if rows >= FEWEST and below > 0 else UNKNOWN
 
 
 def _corr(parts: Sequence[Part]) -> Value:
     """Correlation of two expressions over all rows, weighted by time; UNKNOWN when one of them never changes."""
-    points = [row for part in parts for row in zip(part.values, part.second or (), part.weights, strict=True)]
-    total = math.fsum(weight for _, _, weight in points)
-    left = math.fsum(one * weight for one, _, weight in points) / total
-    right = math.fsum(two * weight for _, two, weight in points) / total
-    both = math.fsum(weight * (one - left) * (two - right) for one, two, weight in points)
-    spread = math.fsum(weight * (one - left) ** 2 for one, _, weight in points)
-    other = math.fsum(weight * (two - right) ** 2 for _, two, weight in points)
-    if len(points) < FEWEST or spread <= 0 or other <= 0:
+    weights = [weight for part in parts for weight in part.weights]
+    one = _centred(list(_values(parts)), weights)
+    two = _centred([value for part in parts for value in part.second or ()], weights)
+    spread = _moment(weights, one, one) * _moment(weights, two, two)
+    if len(weights) < FEWEST or spread <= 0:
         return UNKNOWN
-    return max(-1.0, min(1.0, both / math.sqrt(spread * other)))
+    return max(-1.0, min(1.0, _moment(weights, one, two) / math.sqrt(spread)))
+
+
+def _centred(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Values minus their weighted mean."""
+    middle = sum(map(mul, values, weights)) / sum(weights)
+    return [value - middle for value in values]
+
+
+def _moment(weights: Sequence[float], one: Sequence[float], two: Sequence[float]) -> float:
+    """Weighted sum of products."""
+    return sum(map(mul, map(mul, one, two), weights))
 
 
 _PLAIN: dict[str, Callable[[Sequence[Part]], Value]] = {

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from operator import sub
+from operator import gt, mul, sub
 
 from diagnoser.rules.parts import Part
 
@@ -17,7 +16,10 @@ LINES_IN_A_ROW = 3
 
 @dataclass(slots=True, frozen=True)
 class Stretch:
-    """Rows first..last (positions in the part) in which a condition held; ``seconds`` is None without times."""
+    """Rows first..last (positions in the part) in which a condition held.
+
+    ``seconds`` is None without times; then ``lines`` counts the statistics lines.
+    """
 
     part: Part
     first: int
@@ -26,37 +28,28 @@ class Stretch:
     lines: float
 
 
-def stretches(part: Part) -> list[Stretch]:
-    """Return every stretch of a part, in order.
+def stretches(part: Part) -> Iterator[tuple[int, int, float]]:
+    """Yield (first, last, end time) of every stretch of a part, in order; positions in the part.
 
     A stretch lasts from the first row where the condition holds to the first row where it does not, or which is idle
     and does not count. A silence interrupts it, unless lines come at a steady beat and stop under load: then the
     server hangs in the state it was in. An interrupted or unfinished stretch ends when its last row does.
     """
     truth = bytes(part.values)
-    if 1 not in truth:
-        return []
-    times, lines = part.times, part.lines
+    first = truth.find(1)
+    if first < 0:
+        return
+    times = part.times
     breaks = _breaks(part, times)
     cuts = sorted(breaks)
-    found: list[Stretch] = []
-
-    def add(first: int, last: int, end: float) -> None:
-        seconds = end - times[first]
-        found.append(
-            Stretch(part, first, last, seconds if seconds == seconds else None, math.fsum(lines[first : last + 1]))
-        )
-
-    first = truth.find(1)
     while first >= 0:
         stop = truth.find(0, first)
         last = (len(truth) if stop < 0 else stop) - 1
         for cut in cuts[bisect_left(cuts, first) : bisect_left(cuts, last)]:
-            add(first, cut, breaks[cut])
+            yield first, cut, breaks[cut]
             first = cut + 1
-        add(first, last, breaks[last] if last in breaks else times[stop])
+        yield first, last, breaks[last] if last in breaks else times[stop]
         first = truth.find(1, last + 1)
-    return found
 
 
 def _breaks(part: Part, times: list[float]) -> dict[int, float]:
@@ -85,12 +78,18 @@ def _breaks(part: Part, times: list[float]) -> dict[int, float]:
 
 
 def longest(parts: Iterable[Part]) -> Stretch | None:
-    """Return the longest stretch (in seconds; in lines without times), the earliest of equals."""
+    """Return the longest stretch (in seconds; in lines where the log has no times), the earliest of equals."""
     best: Stretch | None = None
     for part in parts:
-        for stretch in stretches(part):
-            if best is None or (stretch.seconds or 0.0, stretch.lines) > (best.seconds or 0.0, best.lines):
-                best = stretch
+        times, lines = part.times, part.lines
+        for first, last, end in stretches(part):
+            seconds = end - times[first]
+            if seconds != seconds:
+                count = sum(lines[first : last + 1])
+                if best is None or (best.seconds is None and count > best.lines):
+                    best = Stretch(part, first, last, None, count)
+            elif best is None or best.seconds is None or seconds > best.seconds:
+                best = Stretch(part, first, last, seconds, 0.0)
     return best
 
 
@@ -118,27 +117,29 @@ def gap(parts: Iterable[Part], ended: float | None, overall: bool) -> Silence | 
     return found
 
 
-def extreme_mean(parts: Iterable[Part], length: float, choose: Callable[[Iterable[float]], float]) -> float | None:
+def extreme_mean(parts: Sequence[Part], length: float, choose: Callable[[Iterable[float]], float]) -> float | None:
     """Return the highest or lowest mean in any window of ``length`` seconds that begins at a row; None without times.
 
     Ranks are pooled, rows weighted by time. Windows of which rows cover less than half do not count, unless no window
     is covered better: then the mean over everything.
     """
-    pooled = sorted(
-        (time, value, weight)
-        for part in parts
-        for time, value, weight in zip(part.times, part.values, part.weights, strict=True)
-        if time == time
-    )
-    if not pooled:
+    times = [time for part in parts for time in part.times]
+    rows = [i for i, time in enumerate(times) if time == time]
+    if not rows:
         return None
-    times = [time for time, _, _ in pooled]
-    area = list(accumulate((value * weight for _, value, weight in pooled), initial=0.0))
-    cover = list(accumulate((weight for _, _, weight in pooled), initial=0.0))
+    if len(rows) < len(times) or any(map(gt, times, times[1:])):
+        rows.sort(key=times.__getitem__)
+    times = list(map(times.__getitem__, rows))
+    weights = [weight for part in parts for weight in part.weights]
+    weights = list(map(weights.__getitem__, rows))
+    values = [value for part in parts for value in part.values]
+    area = list(accumulate(map(mul, map(values.__getitem__, rows), weights), initial=0.0))
+    cover = list(accumulate(weights, initial=0.0))
     means: list[float] = []
-    end = 0
+    end, rows_in_all = 0, len(times)
     for start, time in enumerate(times):
-        while end < len(times) and times[end] < time + length:
+        limit = time + length
+        while end < rows_in_all and times[end] < limit:
             end += 1
         covered = cover[end] - cover[start]
         if covered * 2 >= length:

@@ -15,7 +15,7 @@ from diagnoser.reports.units import clock, day
 INDENT = 3
 COLUMN = 13
 _EVIDENCE_SHOWN = 3
-_SOURCE_WIDTH = 30
+_SOURCE_WIDTH = 28
 
 
 def write(page: Page, report: Report) -> None:

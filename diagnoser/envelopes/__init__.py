@@ -1,0 +1,13 @@
+"""What a runtime wrapped around each line: found per line, peeled off, with its time and writer kept.
+
+One module per envelope; the folder is the registry (a leading underscore marks what is no envelope). A module has
+``NAME``, ``ORDER``, ``FIRST`` (the characters a line can begin with), ``HEAD`` (an anchored, linear regex without
+capturing groups that tells the envelope from all others), ``SAMPLES`` (line, expected text or None for a dropped line,
+expected time, expected stream) and ``peel``.
+"""
+
+from diagnoser.envelopes._peeled import Peeled
+from diagnoser.envelopes._peeler import Peeler
+from diagnoser.envelopes._registry import Envelope, envelopes
+
+__all__ = ["Envelope", "Peeled", "Peeler", "envelopes"]

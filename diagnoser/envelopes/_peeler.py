@@ -1,0 +1,133 @@
+"""Raw numbered lines in, the server's own lines out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from diagnoser.envelopes._ansi import strip_codes, strip_lost
+from diagnoser.envelopes._join import MAX_JOINED, Joiner, Unfinished
+from diagnoser.envelopes._peeled import Peeled
+from diagnoser.envelopes._pieces import split
+from diagnoser.envelopes._registry import LOST, by_first
+from diagnoser.envelopes._shapes import RECORD_START
+from diagnoser.model import Line, Problem
+
+#: Envelopes inside one another: docker's JSON in a journal, behind a compose prefix, with times.
+MAX_LEVELS = 4
+#: Weak streams that are remembered.
+_MAX_KNOWN = 4096
+
+
+class Peeler:
+    """Peels the envelopes off the lines of one source; each line is judged by itself, so mixed input is fine.
+
+    ``seen`` counts physical lines by envelope ("bare", "cri", "kubectl --prefix --timestamps", ...), ``repairs``
+    counts lines by what was undone ("colours", "colours without ESC", "carriage returns", "joined pieces").
+    """
+
+    def __init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+        self.repairs: Counter[str] = Counter()
+        self.problems: list[Problem] = []
+        self._tell = by_first()
+        self._joiner = Joiner()
+        self._known: set[str] = set()
+        self._titles: dict[tuple[str, ...], str] = {(): "bare"}
+
+    def lines(self, raw: Iterable[tuple[str, int, bytes]]) -> Iterator[Line]:
+        """Yield the lines inside ``raw`` (source name, line number, bytes); lines in pieces come when complete."""
+        tell = self._tell.get
+        seen = self.seen
+        source = ""
+        for source, number, data in raw:
+            text = data.decode("utf-8", "replace")
+            # The hot path: nearly every line of a bare log needs these looks and nothing else.
+            if (
+                ((told := tell(text[:1])) and told(text))
+                or "\r" in text
+                or "|" in text
+                or "\x1b" in text
+                or "\0" in text
+            ):
+                yield from self._descend(Unfinished(source, number, None, "", ()), text, counted=False)
+            else:
+                seen["bare"] += 1
+                yield Line(source, number, text, None, "", "bare")
+        for held in self._joiner.flush():
+            yield from self._descend(held, held.text(), counted=True)
+        if self._joiner.cuts:
+            problem = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
+            self.problems.append(Problem(source, None, problem))
+
+    def _descend(self, at: Unfinished, text: str, counted: bool) -> list[Line]:
+        """Peel level by level; what is around ``text`` so far is in ``at``. ``counted``: ``seen`` knows these lines."""
+        names, stream, time = at.names, at.stream, at.time
+        text = self._clean(text)
+        while len(names) < MAX_LEVELS:
+            told = self._tell.get(text[:1])
+            found = told(text) if told else None
+            if found is LOST:
+                text = strip_lost(text)
+                self.repairs["colours without ESC"] += 1
+                told = self._tell.get(text[:1])
+                found = told(text) if told else None
+            if found is None or isinstance(found, str) or found.NAME in names:
+                break  # no envelope stands inside itself
+            peeled = found.peel(text)
+            if peeled is None or (peeled.weak and not self._trust(peeled)):
+                break
+            names = (*names, found.NAME)
+            if peeled.drop:
+                self.seen[self._title(names)] += not counted
+                return []
+            time = time if peeled.time is None else peeled.time
+            stream = f"{stream}/{peeled.stream}" if stream and peeled.stream else stream or peeled.stream
+            text = peeled.text
+            if peeled.key is not None:
+                key = f"{stream}\n{peeled.key}"
+                if peeled.partial or key in self._joiner:
+                    self.seen[self._title(names)] += not counted
+                    self.repairs["joined pieces"] += 1
+                    fresh = Unfinished(at.source, at.number, time, stream, names)
+                    whole = self._joiner.add(key, text, peeled.partial, fresh)
+                    return [line for held in whole for line in self._descend(held, held.text(), counted=True)]
+            text = self._clean(text)
+        title = self._title(names)
+        self.seen[title] += not counted
+        if "\r" in text or "|" in text or "\n" in text:
+            return [Line(at.source, at.number, piece, time, stream, title) for piece in split(text)]
+        return [Line(at.source, at.number, text, time, stream, title)]
+
+    def _trust(self, peeled: Peeled) -> bool:
+        """Believe a weak envelope by the text inside it, or by its stream once that text was seen."""
+        if peeled.stream in self._known:
+            return True
+        if not RECORD_START.match(strip_lost(strip_codes(peeled.text))):
+            return False
+        if len(self._known) < _MAX_KNOWN:
+            self._known.add(peeled.stream)
+        return True
+
+    def _clean(self, text: str) -> str:
+        """Take terminal codes, NULs and the carriage return of CRLF away."""
+        if "\x1b" in text:
+            text = strip_codes(text)
+            self.repairs["colours"] += 1
+        if "\0" in text:
+            text = text.replace("\0", "")
+        if text.endswith("\r"):
+            text = text.rstrip("\r")
+            self.repairs["carriage returns"] += 1
+        return text
+
+    def _title(self, names: tuple[str, ...]) -> str:
+        """Join envelope names; options of one command share its name."""
+        title = self._titles.get(names)
+        if title is None:
+            title = names[0]
+            for name in names[1:]:
+                word, _, rest = name.partition(" ")
+                title += f" {rest}" if rest.startswith("--") and title.startswith(word + " ") else f" + {name}"
+            self._titles[names] = title
+        return title

@@ -1,0 +1,52 @@
+"""Shapes that several envelopes share: times, and the beginnings of an engine's own records."""
+
+from __future__ import annotations
+
+import functools
+import re
+from datetime import UTC, datetime
+
+#: RFC 3339 with up to nanoseconds, as container runtimes and journald print it.
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
+MONTH_DAY_TIME = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?"
+
+LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|NOTICE)"
+#: ``(EngineCore_DP0 pid=77) ``, ``(VllmWorker rank=2 pid=914) ``, ``(RayWorkerWrapper pid=1, ip=10.0.0.2) ``
+PROCESS = r"\([A-Za-z_][\w.-]{0,60}(?: \w{1,20}=\w{1,20}){0,4} pid=\d{1,10}(?:, ip=[\w.:]{1,45})?\) ?"
+
+_LOGGED = (
+    rf"(?:{LEVEL} \d\d-\d\d \d\d:\d\d:\d\d"  # vLLM
+    rf"|{LEVEL}: {{1,5}}"  # uvicorn
+    r"|\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"  # SGLang
+    r"|\[[WIEF]?\d{4} \d\d:\d\d:\d\d|[WIEF]\d{4} \d\d:\d\d:\d\d"  # torch, glog
+    r"|Traceback \(most recent call last\):"
+    r"|\{\"(?:asctime|levelname|timestamp|level)\":)"
+)
+#: An engine's record with a level or a time.
+LOGGED = re.compile(rf"(?:{PROCESS})?{_LOGGED}")
+#: Text that an inference server, a router or a nested envelope begins with.
+RECORD_START = re.compile(rf"{PROCESS}|{_LOGGED}|{TIME} |\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+
+
+def epoch(text: str) -> float | None:
+    """Give epoch seconds of an RFC 3339 time (UTC when it names no offset); None when it is no real date."""
+    zone = text[19:].lstrip(".0123456789")
+    second = _second(text[:19], zone)
+    if second is None or text[19:20] != ".":
+        return second
+    return second + float(text[19 : len(text) - len(zone)])
+
+
+@functools.lru_cache(maxsize=256)
+def _second(text: str, zone: str) -> float | None:
+    """Read a time without its fraction; a busy log asks for the same second many times."""
+    try:
+        time = datetime.fromisoformat(text + zone)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def unit(name: str) -> str:
+    """Name a journal's writer the same way whether it was printed as unit or as identifier."""
+    return name.removesuffix(".service")

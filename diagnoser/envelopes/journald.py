@@ -1,0 +1,60 @@
+"""journalctl's default output and its variants: ``Nov 29 12:00:00 host unit[pid]: text`` (also syslog files).
+
+The short form has no year, so its time is left out. journalctl's own lines (``-- Boot … --``) are dropped.
+"""
+
+import re
+import string
+
+from diagnoser.envelopes._peeled import Peeled, Sample
+from diagnoser.envelopes._shapes import MONTH_DAY_TIME, unit
+
+NAME = "journald"
+ORDER = 50
+_NOTE = r"-- (?:Boot [0-9a-f]{32}|Reboot|Journal begins at |Logs begin at |No entries)"
+_MONOTONIC = r"\[ {0,8}\d{1,9}\.\d{6}\]"
+_UNIX = r"\d{9,11}\.\d{6}"
+#: ``host`` is missing with --no-hostname. Only the kernel writes without a process number in the forms whose time
+#: could also stand at the start of an ordinary line.
+_HOST = r"(?:[^\s\[:|]{1,255} )?"
+_STRICT = r"(?:[^\s\[|]{1,200}\[\d{1,10}\]|kernel):(?: |\Z)"
+FIRST = "-[JFMASOND" + string.digits
+HEAD = (
+    rf"{_NOTE}|{MONTH_DAY_TIME} {_HOST}[^\s\[]{{1,200}}(?:\[\d{{1,10}}\])?:(?: |\Z)"
+    rf"|(?:{_MONOTONIC}|{_UNIX}) {_HOST}{_STRICT}"
+)
+SAMPLES: list[Sample] = [
+    (
+        "Sep 09 21:20:03 node-b3 vllm[15610]: (APIServer pid=15610) INFO 09-09 21:20:03 [api_utils.py:333] ",
+        "(APIServer pid=15610) INFO 09-09 21:20:03 [api_utils.py:333] ",
+        None,
+        "vllm",
+    ),
+    ("Sep  9 21:20:03.123456 node-b3 vllm.service[15610]: x: y", "x: y", None, "vllm"),
+    ("Sep 09 21:42:58 node-b3 kernel: oom-kill:constraint=NONE", "oom-kill:constraint=NONE", None, "kernel"),
+    ("Sep 09 21:42:58 kernel: oom-kill:constraint=NONE", "oom-kill:constraint=NONE", None, "kernel"),
+    ("Sep 09 21:43:19 node-b3 systemd[1]: vllm.service: Failed", "vllm.service: Failed", None, "systemd"),
+    ("Sep 09 21:43:19 node-b3 docker/vllm/3f2a[77]: x", "x", None, "docker/vllm/3f2a"),
+    ("Sep 09 21:43:19 node-b3 vllm[1]:", "", None, "vllm"),
+    ("-- Boot 3b1c5b1e9f5f4d8f8e2f2f0a4a4b5c6d --", None, None, ""),
+    ("-- Journal begins at Mon 2026-01-05 10:00:00 UTC, ends at Tue 2026-01-06 10:00:00 UTC. --", None, None, ""),
+    ("[ 1234.567890] node-b3 vllm[12]: INFO:     x", "INFO:     x", None, "vllm"),
+    ("1767182400.123456 node-b3 vllm[12]: INFO:     x", "INFO:     x", 1767182400.123456, "vllm"),
+]
+
+_DROP = re.compile(_NOTE)
+_LINE = re.compile(
+    rf"(?:{MONTH_DAY_TIME} {_HOST}([^\s\[]{{1,200}}?)(?:\[\d{{1,10}}\])?:(?: |\Z)"
+    rf"|(?:{_MONOTONIC}|({_UNIX})) {_HOST}(?:([^\s\[|]{{1,200}})\[\d{{1,10}}\]|(kernel)):(?: |\Z))"
+)
+
+
+def peel(text: str) -> Peeled | None:
+    """Peel one line; the stream is the unit or identifier without its process number, "kernel" for the kernel."""
+    if _DROP.match(text):
+        return Peeled("", drop=True)
+    match = _LINE.match(text)
+    if match is None:
+        return None
+    short, seconds, process, kernel = match.groups()
+    return Peeled(text[match.end() :], float(seconds) if seconds else None, unit(short or process or kernel))

@@ -1,0 +1,38 @@
+"""Lines that a terminal broke at its width before somebody copied them: where to put them together again."""
+
+from __future__ import annotations
+
+#: Columns of a terminal somebody would copy a log from.
+_NARROWEST = 60
+_WIDEST = 400
+
+
+class Width:
+    """Follows the longest line of a stream. In a wrapped log many lines have just that length and none is longer.
+
+    Start-up lines of a log that was not wrapped are longer than any terminal, which settles the matter early.
+    """
+
+    __slots__ = ("_count", "_longest", "full")
+
+    def __init__(self) -> None:
+        self._longest = 0
+        self._count = 0
+        #: Whether the last line reached the width, so that the next one may be its rest.
+        self.full = False
+
+    def see(self, length: int) -> None:
+        """Take the length of the next physical line."""
+        if length < self._longest:
+            self.full = False
+            return
+        self._count = 1 if length > self._longest else self._count + 1
+        self._longest = length
+        self.full = _NARROWEST <= length <= _WIDEST
+
+    def rest(self, text: str) -> bool:
+        """Whether an unprefixed line may be the rest of the last one: one full line alone proves nothing."""
+        if not self.full or len(text) > self._longest or (self._count < 2 and len(text) != self._longest):
+            return False
+        # Frames and lists are indented by two or more; a break before a word leaves one blank.
+        return text[:1] not in ("", "\t", " ") or (text[:1] == " " and text[1:2] not in ("", " "))

@@ -1,0 +1,147 @@
+"""Streaming decompression by magic bytes: gzip, bzip2, xz and zstd, bounded, and tolerant of a cut end."""
+
+from __future__ import annotations
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import zstandard
+
+#: At most this much comes out of one step, so that no input can make memory grow.
+STEP = 1 << 20
+#: A decompressed input longer than this, or larger than its compressed form by this ratio, is a bomb.
+MAX_TOTAL = 64 << 30
+MAX_RATIO = 10_000
+#: Small inputs may have any ratio: they cannot hurt.
+RATIO_FREE = 64 << 20
+#: xz streams name the memory they need; the highest preset asks for 65 MiB.
+_XZ_MEMORY = 256 << 20
+#: zstd has no bound on its output, only on its ratio (about 32,000:1 at worst): it is fed in small pieces.
+_ZSTD_FEED = 4 << 10
+
+MAGIC_LENGTH = 6
+
+
+class _Decoder(Protocol):
+    """One compressed stream (gzip member, xz stream, zstd frame)."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+class _Gzip:
+    """zlib's decompressor with the interface that bz2 and lzma share."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=31)
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._inner.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+class _Zstd:
+    """zstd's decompressor with the interface that bz2 and lzma share; ``max_length`` is kept by small feeding."""
+
+    def __init__(self) -> None:
+        self._inner = zstandard.ZstdDecompressor().decompressobj()
+        self._pending = b""
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._pending
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data + self._pending
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        data = self._pending + data if self._pending else data
+        out = b""
+        at = 0
+        # Ordinary text comes out in handfuls: several feeds make one step.
+        while at < len(data) and len(out) < max_length // 2 and not self._inner.eof:
+            out += self._inner.decompress(data[at : at + _ZSTD_FEED])
+            at += _ZSTD_FEED
+        self._pending = data[at:]
+        return out
+
+
+_CODECS: dict[bytes, tuple[str, Callable[[], _Decoder]]] = {
+    b"\x1f\x8b\x08": ("gzip", _Gzip),
+    b"BZh": ("bzip2", bz2.BZ2Decompressor),
+    b"\xfd7zXZ\x00": ("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)),
+    b"\x28\xb5\x2f\xfd": ("zstd", _Zstd),
+}
+
+_ERRORS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError, MemoryError)
+
+
+def codec_of(head: bytes) -> str:
+    """Name the compression that ``head`` (six bytes or more) starts with, "" when it is none."""
+    return next((name for magic, (name, _) in _CODECS.items() if head.startswith(magic)), "")
+
+
+def decompress(blocks: Iterator[bytes], codec: str, report: Callable[[str], None]) -> Iterator[bytes]:
+    """Yield the content of compressed ``blocks`` in steps of about ``STEP`` bytes; joined streams are read through.
+
+    What cannot be had (cut end, damage, trailing garbage, a bomb) ends the content and is told to ``report`` with
+    its place; what was decompressed until there has been yielded.
+    """
+    make = next(maker for name, maker in _CODECS.values() if name == codec)
+    decoder = make()
+    taken = given = 0
+    data = b""
+    while True:
+        if decoder.eof:
+            data = (decoder.unused_data + data).lstrip(b"\0")
+            while len(data) < MAGIC_LENGTH and (more := next(blocks, b"")):
+                taken += len(more)
+                data = (data + more).lstrip(b"\0")
+            if not data:
+                return
+            if codec_of(data) != codec:
+                report(f"{codec} data is followed by something else at byte {taken - len(data):,}; it was not read")
+                return
+            decoder = make()
+        elif decoder.needs_input and not data:
+            data = next(blocks, b"")
+            taken += len(data)
+            if not data:
+                report(f"{codec} data is cut at byte {taken:,}; read up to there ({given:,} bytes of text)")
+                return
+        try:
+            out = decoder.decompress(data, STEP)
+        except _ERRORS as error:
+            report(f"{codec} data is damaged near byte {taken:,} ({error}); read up to there ({given:,} bytes of text)")
+            return
+        data = b""
+        given += len(out)
+        if given > MAX_TOTAL or given > max(RATIO_FREE, taken * MAX_RATIO):
+            report(f"{codec} data grows to more than {given:,} bytes from {taken:,}; the rest was not read")
+            return
+        for at in range(0, len(out), STEP):
+            yield out[at : at + STEP]

@@ -1,0 +1,104 @@
+"""From names on the command line to files: folders are searched, wrong names get a suggestion."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+#: Files of a folder that are worth opening, with or without a rotation suffix and compression. What they hold is
+#: decided from their content later.
+_WORTH_OPENING = re.compile(
+    r"""[^/]*\.(?:log|txt|out|err|stdout|stderr|json|jsonl|ndjson|prom|metrics|om|csv|tsv|sqlite|db)
+        (?:[.-]\d{1,4} | [.-]\d{4}-?\d\d-?\d\d(?:[-_T.]?\d{2,10})?)?
+        (?:\.(?:gz|bz2|xz|zst|zstd))? \Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+#: A folder with more candidates than this is a wrong folder (a home directory, a root).
+MAX_FILES = 10_000
+
+
+class InputError(Exception):
+    """An input that cannot be used; the message names it, says what is wrong and suggests the nearest name."""
+
+
+def expand(name: str, listed: set[tuple[int, int]]) -> Iterator[tuple[Path, str]]:
+    """Yield (path, name for evidence) of each file behind ``name``; a file already in ``listed`` is not repeated.
+
+    Raises ``InputError`` when there is no such file or folder, it cannot be read, or the folder holds no log.
+    """
+    path = Path(name)
+    try:
+        status = path.stat()
+        if not stat.S_ISDIR(status.st_mode):
+            if not os.access(path, os.R_OK):
+                raise PermissionError
+            if _fresh(status, listed):
+                yield path, name
+            return
+        found = _search(path)
+    except PermissionError:
+        raise InputError(f"cannot read {name}: permission denied") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"no such file or folder: {name}{_suggest(path)}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
+    if not found:
+        raise InputError(f"no logs in folder {name}: looked for *.log, *.txt, *.out, *.err, *.json and rotated ones")
+    for path in found:
+        if _fresh(path.stat(), listed):
+            yield path, str(path)
+
+
+def _fresh(status: os.stat_result, listed: set[tuple[int, int]]) -> bool:
+    """Tell whether a file is new; pipes and devices may all carry the same numbers and always count as new."""
+    identity = (status.st_dev, status.st_ino)
+    if identity in listed and stat.S_ISREG(status.st_mode):
+        return False
+    listed.add(identity)
+    return True
+
+
+def _search(folder: Path) -> list[Path]:
+    """Regular, readable, non-hidden files with a log-like name, in path order (links to folders are not followed)."""
+    found: list[Path] = []
+    for where, folders, files in os.walk(folder, onerror=_refuse_unreadable(folder)):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(where, name)
+            if not name.startswith(".") and _WORTH_OPENING.match(name) and path.is_file() and os.access(path, os.R_OK):
+                found.append(path)
+        if len(found) > MAX_FILES:
+            raise InputError(f"folder {folder} holds more than {MAX_FILES} log files: name a narrower one")
+    return found
+
+
+def _refuse_unreadable(folder: Path) -> Callable[[OSError], None]:
+    """Only the folder that was named must be readable; subfolders that are not are passed over."""
+
+    def refuse(error: OSError) -> None:
+        if error.filename is not None and Path(error.filename) == folder:
+            raise error
+
+    return refuse
+
+
+def _suggest(path: Path) -> str:
+    """Name what exists instead: the nearest sibling, or the folder on the way that is missing."""
+    missing = path
+    while not missing.parent.is_dir() and missing.parent != missing:
+        missing = missing.parent
+    try:
+        siblings = sorted(entry.name for entry in missing.parent.iterdir())
+    except OSError:
+        return ""
+    close = difflib.get_close_matches(missing.name, siblings, n=1)
+    if not close:
+        lower = {name.lower(): name for name in siblings}
+        close = [lower[missing.name.lower()]] if missing.name.lower() in lower else []
+    where = "" if missing == path else f" ({missing} does not exist)"
+    return where + (f"; did you mean {missing.parent / close[0]}?" if close else "")

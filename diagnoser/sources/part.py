@@ -1,0 +1,107 @@
+"""One file or stream: its bytes in blocks, decompressed and in UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+import stat
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from diagnoser.sources import compression
+
+#: Bytes of one read, and the longest line that is kept.
+BLOCK = 1 << 20
+#: What is looked at to decide what an input is.
+HEAD = 64 << 10
+
+Report = Callable[[str], None]
+
+
+class Part:
+    """A file (by ``path``, can be read again) or an open ``stream`` (read once). ``name`` is shown in evidence."""
+
+    def __init__(self, name: str, *, path: Path | None = None, stream: BinaryIO | None = None) -> None:
+        self.name = name
+        self.path = path
+        self.compressed = ""
+        self._stream = stream
+        self._started: Iterator[bytes] | None = None
+        self._peeked: list[bytes] = []
+        self._late: list[str] = []
+
+    def peek(self) -> bytes:
+        """Give the first ``HEAD`` bytes of the content (fewer when there are no more). Raises ``OSError``."""
+        if self._once():
+            self._started = self._content(BLOCK, self._late.append)
+            while sum(map(len, self._peeked)) < HEAD and (block := next(self._started, b"")):
+                self._peeked.append(block)
+            return b"".join(self._peeked)[:HEAD]
+        head = b""
+        for block in self._content(HEAD, lambda _: None):
+            head += block
+            if len(head) >= HEAD:
+                break
+        return head[:HEAD]
+
+    def blocks(self, report: Report) -> Iterator[bytes]:
+        """Yield the whole content, at most ``BLOCK`` bytes at a time; ``report`` hears what could not be read."""
+        if self._started is None:
+            yield from self._content(BLOCK, report)
+            return
+        started, peeked = self._started, self._peeked
+        self._started, self._peeked = iter(()), []
+        yield from chain(peeked, started)
+        for text in self._late:
+            report(text)
+
+    def _once(self) -> bool:
+        """Tell what cannot be opened a second time: a pipe, a process substitution, standard input."""
+        return self.path is None or not stat.S_ISREG(self.path.stat().st_mode)
+
+    def _content(self, size: int, report: Report) -> Iterator[bytes]:
+        raw = self._raw(size, report)
+        head = next(raw, b"")
+        while len(head) < compression.MAGIC_LENGTH and (more := next(raw, b"")):
+            head += more
+        blocks: Iterator[bytes] = chain([head], raw)
+        self.compressed = compression.codec_of(head)
+        if self.compressed:
+            blocks = compression.decompress(blocks, self.compressed, report)
+        return _in_utf8(blocks)
+
+    def _raw(self, size: int, report: Report) -> Iterator[bytes]:
+        stream = self._stream if self.path is None else self.path.open("rb", buffering=0)
+        assert stream is not None
+        done = 0
+        try:
+            while block := stream.read(size):
+                done += len(block)
+                yield block
+        except OSError as error:
+            if not done:
+                raise
+            report(f"reading stopped at byte {done:,}: {error.strerror or error}")
+        finally:
+            if self.path is not None:
+                stream.close()
+
+
+def _in_utf8(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Drop a byte order mark; text in UTF-16 (what PowerShell writes when redirecting) becomes UTF-8."""
+    head = next(blocks, b"")
+    while len(head) < 4 and (more := next(blocks, b"")):
+        head += more
+    if head.startswith(codecs.BOM_UTF8):
+        head = head[3:]
+    elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+        for block in chain([head], blocks):
+            # A block grows by half at most; half blocks keep the bound.
+            for at in range(0, len(block), BLOCK // 2):
+                yield decoder.decode(block[at : at + BLOCK // 2]).encode("utf-8", "replace")
+        return
+    if head:
+        yield head
+    yield from blocks

@@ -1,0 +1,119 @@
+"""One input of the command: a file, a rotated set or a stream, read as numbered raw lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from diagnoser.model import Problem
+from diagnoser.sources.kinds import sniff
+from diagnoser.sources.names import InputError
+from diagnoser.sources.part import BLOCK, Part
+
+#: Bytes kept of one line; the rest of it is passed over.
+MAX_LINE = BLOCK
+
+
+class Source:
+    """An input in one or several parts, in the order they were written.
+
+    ``kind`` is "log", "metrics", "json", "csv", "sqlite" or "unknown"; ``state`` is "ok", "empty" or "binary".
+    ``bytes`` (decompressed) and ``lines`` count what the last reading gave. ``problems`` says what could not be read.
+    """
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Look at the start of each part. Raises ``InputError`` when one cannot be opened."""
+        self.name = parts[-1].name
+        self.kind = "unknown"
+        self.state = "empty"
+        self.bytes = 0
+        self.lines = 0
+        self.problems: list[Problem] = []
+        self.parts: list[Part] = []
+        for part in parts:
+            try:
+                kind, state, reason = sniff(part.peek())
+            except OSError as error:
+                raise InputError(f"cannot read {part.name}: {error.strerror or error}") from None
+            if state == "ok":
+                self.parts.append(part)
+                self.kind = kind
+                self.state = "ok"
+            else:
+                self.problems.append(Problem(part.name, None, f"{part.name} is {reason}"))
+                if self.state != "ok":
+                    self.state = state
+
+    @property
+    def path(self) -> Path | None:
+        """The file itself, for readers that must seek (SQLite); None for compressed, rotated or streamed input."""
+        alone = self.parts[0] if len(self.parts) == 1 else None
+        return None if alone is None or alone.compressed else alone.path
+
+    def raw_lines(self) -> Iterator[tuple[str, int, bytes]]:
+        """Yield (part name, 1-based line number, line without its newline); a carriage return at the end stays.
+
+        Lines are cut at ``MAX_LINE`` bytes. Memory is bounded by a few blocks whatever the input.
+        """
+        self.bytes = self.lines = 0
+        for part in self.parts:
+            yield from self._lines_of(part)
+
+    def content(self, limit: int = 256 << 20) -> bytes:
+        """Give the whole content at once, for documents that are not read by the line; cut at ``limit`` bytes."""
+        self.bytes = self.lines = 0
+        kept: list[bytes] = []
+        for part in self.parts:
+            for block in part.blocks(lambda text, name=part.name: self._problem(name, None, text)):  # type: ignore[misc]
+                kept.append(block)
+                self.bytes += len(block)
+                self.lines += block.count(b"\n")
+                if self.bytes > limit:
+                    self._problem(part.name, None, f"larger than {limit:,} bytes; the rest was not read")
+                    return b"".join(kept)[:limit]
+        return b"".join(kept)
+
+    def _lines_of(self, part: Part) -> Iterator[tuple[str, int, bytes]]:
+        name = part.name
+        number = cuts = first_cut = 0
+        tail = b""
+        skipping = False
+
+        def report(text: str) -> None:
+            self._problem(name, number or None, text)
+
+        for block in part.blocks(report):
+            self.bytes += len(block)
+            if not tail and block[0] == 0:
+                block = block.lstrip(b"\0")  # the hole of a truncating rotation may be gigabytes long
+            lines = (tail + block).split(b"\n")
+            tail = lines.pop()
+            # A block is no longer than the longest line, so only the line that began in an earlier block can exceed it.
+            if lines:
+                if len(lines[0]) > MAX_LINE:
+                    lines[0] = lines[0][:MAX_LINE]
+                    skipping = True
+                if skipping:
+                    cuts += 1
+                    first_cut = first_cut or number + 1
+                    skipping = False
+                self.lines += len(lines)
+                for number, line in enumerate(lines, number + 1):  # noqa: B020
+                    yield name, number, line
+            if len(tail) > MAX_LINE:
+                tail = tail[:MAX_LINE]
+                skipping = True
+        if tail:
+            self.lines += 1
+            number += 1
+            if skipping:
+                cuts += 1
+                first_cut = first_cut or number
+            yield name, number, tail
+        if cuts:
+            self._problem(name, first_cut, f"{cuts:,} lines longer than {MAX_LINE:,} bytes were cut, this one first")
+
+    def _problem(self, name: str, line: int | None, text: str) -> None:
+        problem = Problem(name, line, text)
+        if problem not in self.problems:
+            self.problems.append(problem)
