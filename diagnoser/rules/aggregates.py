@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from operator import mul, ne
+from operator import mul
 
 from diagnoser.model import Run
 from diagnoser.rules import windows
 from diagnoser.rules.functions import PERCENTILE
+from diagnoser.rules.measures import corr, mean, percentile, slope, values_of
 from diagnoser.rules.model import Node
 from diagnoser.rules.nodes import walk
 from diagnoser.rules.parts import Part, compile_aggregate, gather
@@ -18,8 +19,6 @@ from diagnoser.rules.vector import Undecided
 
 #: What would decide a stretch or a window in a log without times.
 TIMES = "times in the log"
-#: A trend or correlation needs this many rows.
-FEWEST = 3
 
 
 class Samples:
@@ -54,22 +53,19 @@ class Samples:
 
     def _ranked(self, node: Node) -> Answer:
         best = self._best_rank(node)
-        return self._aggregate(node.args[1], self.rows if best is None else [best])
+        return self._aggregate(node.args[1], self.rows) if best is None else best[0]
 
-    def _best_rank(self, node: Node) -> Rows | None:
+    def _best_rank(self, node: Node) -> tuple[Answer, Rows] | None:
         """Return the rank whose own value is the highest or lowest, the first of equals."""
         which, inner = node.args
         answers = [(self._aggregate(inner, [rows]), rows) for rows in self.rows]
-        known = [(answer.value, rows) for answer, rows in answers if answer.known]
-        if not known:
-            return None
-        _, rows = (max if which == "most" else min)(known, key=lambda pair: float(pair[0]))
-        return rows
+        known = [pair for pair in answers if pair[0].known]
+        return (max if which == "most" else min)(known, key=lambda pair: float(pair[0].value), default=None)
 
     def ranking(self, node: Node) -> list[Part]:
         """Return the rows behind a ``ranked`` node: those of the rank that it speaks of. Raises Undecided."""
         best = self._best_rank(node)
-        return self.parts(node.args[1], self.rows if best is None else [best])
+        return self.parts(node.args[1], self.rows if best is None else [best[1]])
 
     def _aggregate(self, node: Node, tables: Iterable[Rows]) -> Answer:
         name, _, _, _, overall, length = node.args
@@ -128,52 +124,6 @@ def _stretch(best: windows.Stretch | None, length: float | None, parts: list[Par
     return Answer(best.seconds if length is None else best.seconds >= length)
 
 
-def percentile(parts: Sequence[Part], share: float) -> float:
-    """Return the weighted nearest-rank percentile: the least value that ``share`` of the time does not exceed.
-
-    With equal weights this is ``sorted(values)[ceil(share * n) - 1]``.
-    """
-    if _even(parts):
-        values = sorted(_values(parts))
-        return values[math.ceil(share * len(values) * (1 - 1e-9)) - 1]
-    weight: dict[float, float] = {}
-    for part in parts:
-        for value, seconds in zip(part.values, part.weights, strict=True):
-            weight[value] = weight.get(value, 0.0) + seconds
-    # A hair less, so that rounding in the sum never asks for the next value.
-    wanted = math.fsum(weight.values()) * share * (1 - 1e-9)
-    reached = 0.0
-    value = math.nan
-    for value in sorted(weight):
-        reached += weight[value]
-        if reached >= wanted:
-            break
-    return value
-
-
-def _even(parts: Sequence[Part]) -> bool:
-    """Whether all rows weigh the same, as they do where a timer prints them."""
-    lightest, heaviest = math.inf, 0.0
-    for part in parts:
-        weights = part.weights
-        lightest, heaviest = min(lightest, *weights, math.inf), max(heaviest, *weights, 0.0)
-    return lightest == heaviest
-
-
-def _values(parts: Iterable[Part]) -> Iterable[float]:
-    return (value for part in parts for value in part.values)
-
-
-def mean(parts: Sequence[Part]) -> float:
-    """Return the mean weighted by time. Of truths: the share of time in which they hold."""
-    total = area = 0.0
-    for part in parts:
-        weights = part.weights
-        total += math.fsum(weights)
-        area += math.fsum(map(mul, part.values, weights))
-    return area / total
-
-
 def _end_of(parts: Sequence[Part], last: bool) -> float:
     """Return the first or last value by time; by rank where times are equal or missing."""
     at = -1 if last else 0
@@ -192,7 +142,7 @@ def _kinds(node: Node, parts: Iterable[Part]) -> set[str]:
 def _sums(node: Node, parts: list[Part]) -> Iterable[float]:
     """Values to add up: counts as they are (coarsened rows hold sums), levels once for each line they stand for."""
     if "count" in _kinds(node, parts):
-        yield from _values(parts)
+        yield from values_of(parts)
     else:
         for part in parts:
             yield from map(mul, part.values, part.lines)
@@ -204,55 +154,15 @@ def _delta(node: Node, parts: list[Part]) -> float:
     return math.fsum(deltas) if "total" in _kinds(node, parts) else math.fsum(deltas) / len(deltas)
 
 
-def _slope(parts: Sequence[Part]) -> Value:
-    """Least squares over time within each rank, pooled: change per minute."""
-    above = below = 0.0
-    rows = 0
-    for part in parts:
-        if not part.rows.timed:
-            continue
-        weights = part.weights
-        if any(map(ne, part.times, part.times)):
-            weights = [weight if time == time else 0.0 for time, weight in zip(part.times, weights, strict=True)]
-        times = [time if time == time else 0.0 for time in part.times]
-        rows += len(weights)
-        times, values = _centred(times, weights), _centred(part.values, weights)
-        above += _moment(weights, times, values)
-        below += _moment(weights, times, times)
-    return above / below * 60 if rows >= FEWEST and below > 0 else UNKNOWN
-
-
-def _corr(parts: Sequence[Part]) -> Value:
-    """Correlation of two expressions over all rows, weighted by time; UNKNOWN when one of them never changes."""
-    weights = [weight for part in parts for weight in part.weights]
-    one = _centred(list(_values(parts)), weights)
-    two = _centred([value for part in parts for value in part.second or ()], weights)
-    spread = _moment(weights, one, one) * _moment(weights, two, two)
-    if len(weights) < FEWEST or spread <= 0:
-        return UNKNOWN
-    return max(-1.0, min(1.0, _moment(weights, one, two) / math.sqrt(spread)))
-
-
-def _centred(values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Values minus their weighted mean."""
-    middle = sum(map(mul, values, weights)) / sum(weights)
-    return [value - middle for value in values]
-
-
-def _moment(weights: Sequence[float], one: Sequence[float], two: Sequence[float]) -> float:
-    """Weighted sum of products."""
-    return sum(map(mul, map(mul, one, two), weights))
-
-
 _PLAIN: dict[str, Callable[[Sequence[Part]], Value]] = {
     "mean": mean,
     "share": mean,
-    "min": lambda parts: min(_values(parts)),
-    "max": lambda parts: max(_values(parts)),
+    "min": lambda parts: min(values_of(parts)),
+    "max": lambda parts: max(values_of(parts)),
     "first": lambda parts: _end_of(parts, last=False),
     "last": lambda parts: _end_of(parts, last=True),
     "samples": lambda parts: math.fsum(line for part in parts for line in part.lines),
     "groups": len,
-    "slope": _slope,
-    "corr": _corr,
+    "slope": slope,
+    "corr": corr,
 }
