@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from diagnoser.knowledge.catalog import UNRESOLVED, Catalog
 from diagnoser.knowledge.records import Flag
-from diagnoser.knowledge.vocabulary import Knob, Vocabulary
+from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
 from diagnoser.rules.model import Node
 
@@ -72,11 +72,11 @@ class Setting:
         return f"{value} ({self.state})" if self.state in ("set", "default") else value
 
 
-def setting(context: Context, flag: Flag, knob: Knob | None = None) -> Setting:
+def setting(context: Context, flag: Flag) -> Setting:
     """Find a flag's current value: the fact behind its knob, its argument in a dump, or the version's default."""
     run = context.run
     asked = run.arguments.get(flag.dest) or run.arguments.get(flag.name.lstrip("-").replace("-", "_"))
-    fact = run.facts.get(knob.fact) if knob is not None and knob.fact else None
+    fact = next((run.facts[name] for name in _facts(context, flag) if name in run.facts), None)
     if fact is not None and fact.value is not None:
         if asked is not None and asked.state == "set" and asked.value is not None:
             return Setting(fact.value, "set", None if same(asked.value, fact.value) else asked.value)
@@ -88,6 +88,13 @@ def setting(context: Context, flag: Flag, knob: Knob | None = None) -> Setting:
     # Engines that print what differs from the defaults say by silence that this one does not.
     default = context.catalog.default(context.engine, flag.name, context.version)
     return Setting(None if default is UNRESOLVED else default, "default")
+
+
+def _facts(context: Context, flag: Flag) -> list[str]:
+    """Return the facts that tell a flag's value: two knobs may be one flag in one of the engines."""
+    spelled = {spelling.name for spelling in flag.spellings}
+    knobs = context.vocabulary.knobs.values()
+    return [knob.fact for knob in knobs if knob.fact and not spelled.isdisjoint(knob.flags.get(context.engine, ()))]
 
 
 def same(one: Any, other: Any) -> bool:

@@ -80,8 +80,7 @@ def _flag(remedy: Remedy, context: Context) -> Proposal | None:
     flag = context.catalog.flag(context.engine, spelling.flag) if spelling else None
     if spelling is None or flag is None:
         return None
-    knob = knob or context.vocabulary.knob_of(context.engine, spelling.flag)
-    now = setting(context, flag, knob)
+    now = setting(context, flag)
     subject = f"{context.engine} {flag.name}"
     text, tradeoff = _words(remedy, context)
     if not spelling.certain:
@@ -89,7 +88,7 @@ def _flag(remedy: Remedy, context: Context) -> Proposal | None:
     wanted = None if remedy.to is None else context.judge.result(remedy.to).value
     if flag.is_switch or remedy.by == "remove" or isinstance(wanted, bool):
         # A knob that one engine enables and the other disables means the thing itself, not the flag.
-        turned = knob is not None and bool(remedy.knob) and _disables(knob, context.engine)
+        turned = knob is not None and _disables(knob, context.engine)
         switch = switched(context, flag, spelling.flag, now, remedy.by, wanted, turned)
         if switch is None:
             return None

@@ -64,12 +64,10 @@ def stepped(current: Any, by: str, whole: bool) -> int | float | None:
 
 def accepts(catalog: Catalog, engine: str, flag: Flag, version: str | None, value: str) -> bool:
     """Whether a flag of this version takes this word; flags without a closed list of choices take any."""
-    if not flag.choices or "str" in flag.type:
-        return True
     versions = catalog.version_list(engine)
-    if not flag.choices_history or not version or versions is None:
-        return value in map(str, flag.choices)
-    return value in _choices_at(flag, version, versions)
+    if flag.choices_history and version and versions is not None:
+        return value in _choices_at(flag, version, versions)
+    return not flag.choices or "str" in flag.type or value in map(str, flag.choices)
 
 
 def _choices_at(flag: Flag, version: str, versions: VersionList) -> set[str]:
