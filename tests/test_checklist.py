@@ -1,0 +1,178 @@
+"""The checklist D1 to D8 and the states of the stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from diagnoser import checklist
+from diagnoser.findings import Check, Finding
+from diagnoser.knowledge.paths import rules_dir
+from diagnoser.rules.model import STAGES, Node
+from diagnoser.stages import Look, stages
+
+
+@dataclass
+class Answer:
+    value: object
+    needs: frozenset = frozenset()
+
+
+class Judge:
+    """Knows conditions by their text; what it does not know needs metrics."""
+
+    def __init__(self, **values):
+        self.values = values
+
+    def result(self, node):
+        return Answer(self.values[node.text]) if node.text in self.values else Answer(None, frozenset({"metrics"}))
+
+
+def point(**reasons):
+    questions = {name: Node("x", (), name) for name in ("not_applicable", "fail", "pass")}
+    return checklist.Point("D1", "Title", questions, {"pass": "good", "fail": "bad", "not_applicable": "no", **reasons})
+
+
+@pytest.mark.parametrize(
+    ("values", "reasons", "state", "reason"),
+    [
+        ({"pass": True, "fail": False, "not_applicable": False}, {}, "pass", "good"),
+        ({"pass": True, "fail": True, "not_applicable": False}, {}, "fail", "bad"),
+        ({"pass": True, "fail": True, "not_applicable": True}, {}, "n/a", "no"),
+        ({"fail": True}, {}, "fail", "bad"),  # whether it applies is not known, that it fails is
+        ({"pass": True}, {}, "pass", "good"),
+        ({}, {}, "unknown", "needs metrics"),
+        ({}, {"unknown": "the log is silent"}, "unknown", "the log is silent; needs metrics"),
+        ({"pass": False, "fail": False, "not_applicable": False}, {"unknown": "between"}, "unknown", "between"),
+    ],
+)
+def test_a_point(values, reasons, state, reason):
+    assert checklist.evaluate([point(**reasons)], Judge(**values), str) == [Check("D1", "Title", state, reason)]
+
+
+def test_reasons_are_rendered():
+    (check,) = checklist.evaluate([point()], Judge(**{"pass": True}), lambda text: f"<{text}>")
+    assert check.reason == "<good>"
+
+
+@pytest.mark.parametrize(
+    ("states", "state", "reason"),
+    [
+        (["pass", "pass"], "pass", "1"),
+        (["fail", "pass"], "fail", "run 0: 0"),
+        (["unknown", "pass", "n/a"], "pass", "run 1: 1"),
+        (["n/a", "unknown"], "unknown", "run 1: 1"),
+        (["fail", "fail"], "fail", "1"),
+    ],
+)
+def test_over_runs(states, state, reason):
+    runs = {run: [Check("D1", "Title", one, str(run))] for run, one in enumerate(states)}
+    assert checklist.over_runs(runs) == [Check("D1", "Title", state, reason)]
+
+
+def compiler():
+    from diagnoser.knowledge.catalog import Catalog
+    from diagnoser.knowledge.vocabulary import Vocabulary
+    from diagnoser.rules.check import check
+    from diagnoser.rules.expression import parse
+    from diagnoser.rules.loader import load
+    from diagnoser.rules.names import Names
+
+    vocabulary = Vocabulary.load(rules_dir())
+    base = load([rules_dir()], vocabulary, catalog=Catalog(rules_dir()))
+    names = Names(
+        series={name: one.unit for name, one in vocabulary.series.items()},
+        facts={name: (one.type, one.unit) for name, one in vocabulary.facts.items()},
+        knobs=list(vocabulary.knobs),
+        # The retraction message belongs to the rules of the memory stage; the checklist counts it.
+        events={"kv.retracted": {}} | {name: one.fields for name, one in base.events.items()},
+    )
+    return lambda text, want="bool": check(parse(text), names, want)
+
+
+def test_the_shipped_checklist():
+    from diagnoser.rules.texts import placeholders
+
+    compiled = compiler()
+    points = checklist.load(rules_dir() / "checklist.yaml", compiled)
+    assert [one.id for one in points] == [f"D{number}" for number in range(1, 9)]
+    for one in points:
+        assert set(one.questions) <= set(one.reasons), one.id
+        assert "unknown" in one.reasons, one.id
+        for text in one.reasons.values():
+            for found in placeholders(text):
+                compiled(found.expression, "")
+
+
+def test_every_fault_of_a_checklist_at_once(tmp_path):
+    path = tmp_path / "checklist.yaml"
+    path.write_text("D1:\n  title: One\n  passes: 'true'\nD2:\n  pass: 'x >'\n  reasons: {good: yes}\n")
+
+    def compiled(text):
+        raise ValueError("ends too early")
+
+    with pytest.raises(checklist.ChecklistError) as caught:
+        checklist.load(path, compiled)
+    text = str(caught.value)
+    assert len(caught.value.problems) == 4
+    for piece in ("checklist.yaml:3", "passes", "title is missing", "ends too early", "good"):
+        assert piece in text
+
+
+# --- stages -------------------------------------------------------------------------------------------------------
+
+
+def finding(id_, severity="warning", confidence="likely", parent=None):
+    role = "consequence" if parent else "root"
+    return Finding(id_, id_.split(".")[0], "", severity, confidence, role, [], parent, [0], "", "", "", [], [], "", "")
+
+
+def states(findings=(), looks=(), gpus=None):
+    return {one.name: (one.state, one.reason) for one in stages(list(findings), list(looks), gpus)}
+
+
+def look(id_, state="clear", needs=""):
+    return Look(id_, id_.split(".")[0], state, needs)
+
+
+def test_all_stages_in_the_order_of_a_request():
+    assert [one.name for one in stages([], [])] == list(STAGES)
+
+
+@pytest.mark.parametrize(
+    ("findings", "looks", "state", "reason"),
+    [
+        ([finding("memory.a")], [look("memory.b")], "cause", "memory.a"),
+        ([finding("memory.a"), finding("memory.b", "critical")], [], "cause", "memory.a, memory.b"),
+        ([finding("memory.a", confidence="possible")], [look("memory.b")], "suspect", "memory.a (possible)"),
+        ([finding("cache.x"), finding("memory.a", parent="cache.x")], [], "suspect", "memory.a (from cache.x)"),
+        ([finding("cache.x"), finding("memory.a", "info", parent="cache.x")], [], "suspect", "memory.a (from cache.x)"),
+        ([finding("memory.a", "info")], [look("memory.a", "fired")], "ok", "1 rule looked; remark: memory.a"),
+        ([], [look("memory.a"), look("memory.b", "unknown"), look("memory.c")], "ok", "2 rules looked"),
+        ([], [look("memory.a"), look("memory.a")], "ok", "1 rule looked"),
+        (
+            [],
+            [
+                look("memory.a", "unknown", "metrics"),
+                look("memory.b", "unknown", "metrics"),
+                look("memory.c", "unknown", "gpu"),
+            ],
+            "unknown",
+            "3 rules could not look: needs metrics",
+        ),
+        ([], [look("memory.a", "unknown")], "unknown", "1 rule could not look"),
+        ([], [look("memory.a", "unknown"), look("memory.b", "not_applicable")], "unknown", "1 rule could not look"),
+        ([], [look("memory.a", "not_applicable")], "n/a", "no rule applies"),
+        ([], [look("cache.a")], "unknown", "no rule for this stage"),
+    ],
+)
+def test_a_stage(findings, looks, state, reason):
+    assert states(findings, looks)["memory"] == (state, reason)
+
+
+def test_comms_on_one_gpu():
+    assert states([], [look("comms.a")], gpus=1)["comms"] == ("n/a", "one GPU")
+    assert states([], [look("comms.a")], gpus=2)["comms"][0] == "ok"
+    assert states([], [look("comms.a")])["comms"][0] == "ok"
+    assert states([finding("comms.a")], gpus=1)["comms"] == ("cause", "comms.a")
