@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -16,10 +17,15 @@ from diagnoser.rules.tracebacks import Parts
 #: Seconds one pattern may take on one line. Log text is hostile; a pattern that runs longer counts as no match.
 TIME_LIMIT = 0.05
 
-#: Characters of a line that a pattern sees, around its anchor. Argument dumps print tens of kilobytes on one line.
+#: Characters of a line that a pattern sees on either side of its anchor. Argument dumps print tens of kilobytes a line.
 REACH = 4096
 
-_RANK = {"DEBUG": 1, "TRACE": 0, "INFO": 2, "WARNING": 3, "WARN": 3, "ERROR": 4, "CRITICAL": 5, "FATAL": 5}
+#: A pattern with at most one open-ended field is quadratic at worst: on lines up to this long it needs no watch, which
+#: costs several times what the search does.
+_SHORT = 1024
+
+_RANK = {"TRACE": 0, "DEBUG": 1, "INFO": 2, "WARNING": 3, "WARN": 3, "ERROR": 4, "CRITICAL": 5, "FATAL": 5}
+_NO_LEVEL = 9
 #: Record kinds that each `in:` word looks at. Requests quote their users' text, so no word includes them.
 _KINDS = {
     "message": frozenset({"message", "raw", "traceback"}),
@@ -40,20 +46,59 @@ class Match(NamedTuple):
     line_offset: int
 
 
+class _Entry:
+    """A template with what decides quickly whether it applies; its regex is compiled on the first use."""
+
+    __slots__ = ("engine", "kinds", "level", "literal", "order", "search", "spec", "template", "watched", "where")
+
+    def __init__(self, order: int, spec: EventSpec, template: Template) -> None:
+        self.order = order
+        self.spec = spec
+        self.template = template
+        self.engine = template.engine
+        self.where = spec.where
+        self.kinds = _KINDS[spec.where]
+        self.level = _RANK.get(spec.level, 0)
+        self.literal = template.pattern == re.escape(template.anchor)
+        self.watched = template.pattern.count("}?)") > 1
+        self.search: Any = None
+
+    def fields(self, line: str, anchor: int) -> dict[str, Any] | None:
+        """Typed fields when the pattern matches ``line``; None when it does not or takes too long."""
+        if self.literal:
+            return {}
+        if self.search is None:
+            self.search = regex.compile(self.template.pattern).search
+        if self.watched or len(line) > _SHORT:
+            try:
+                hit = self.search(line, max(0, anchor - REACH), anchor + REACH, timeout=TIME_LIMIT)
+            except TimeoutError:
+                return None
+        else:
+            hit = self.search(line)
+        if hit is None:
+            return None
+        found = {}
+        for name, kind in self.template.converters:
+            value = hit[name]
+            if value is not None:
+                found[name] = convert(kind, value)
+        return found
+
+
 class Matcher:
-    """All templates behind one automaton. Building is cheap (about 5 µs a template); regexes compile on first use."""
+    """All templates behind one automaton, which is cheap to build (about 5 µs a template)."""
 
     def __init__(self, specs: Iterable[EventSpec]) -> None:
-        entries: dict[str, list[tuple[int, EventSpec, Template]]] = {}
+        entries: dict[str, list[_Entry]] = {}
         order = 0
         for spec in specs:
             for template in spec.templates:
-                entries.setdefault(template.anchor, []).append((order, spec, template))
+                entries.setdefault(template.anchor, []).append(_Entry(order, spec, template))
                 order += 1
         self.anchors = tuple(entries)
         self._entries = tuple(entries.values())
         self._find = ahocorasick_rs.AhoCorasick(self.anchors).find_matches_as_indexes if entries else None
-        self._compiled: dict[str, regex.Pattern[str]] = {}
 
     def match(self, record: Record, engine: str) -> list[Match]:
         """Return the events of ``record``.
@@ -68,50 +113,32 @@ class Matcher:
 
     def _confirm(self, record: Record, engine: str, hits: list[tuple[int, int, int]]) -> list[Match]:
         """Try the exact patterns on the lines that hold their anchors."""
-        text, level = record.text, _RANK.get(record.level, 9)
+        text, kind = record.text, record.kind
+        level = _RANK.get(record.level, _NO_LEVEL)
         candidates = []
         for anchor, start, end in hits:
-            for order, spec, template in self._entries[anchor]:
-                if template.engine not in (engine, "any") and engine:
-                    continue
-                if record.kind in _KINDS[spec.where] and level >= _RANK.get(spec.level, 0):
-                    candidates.append((text.rfind("\n", 0, start) + 1, order, start, end, spec, template))
-        if not candidates:
-            return []
-        candidates.sort(key=lambda candidate: candidate[:3])
+            for entry in self._entries[anchor]:
+                if kind in entry.kinds and level >= entry.level and (entry.engine in (engine, "any") or not engine):
+                    begin = text.rfind("\n", 0, start) + 1
+                    candidates.append((begin, entry.order, start, end, entry))
+        if len(candidates) > 1:
+            candidates.sort()
         parts = Parts(text)
         found: dict[str, Match] = {}
-        for begin, _, start, end, spec, template in candidates:
-            if spec.name in found or not _readable(spec.where, record.kind, parts.at(begin), begin):
+        for begin, _, start, end, entry in candidates:
+            spec = entry.spec
+            if spec.name in found or not _readable(entry.where, kind, parts, begin):
                 continue
             stop = text.find("\n", end)
             line = text[begin : stop if stop >= 0 else len(text)]
-            fields = self._fields(template, line, start - begin)
+            fields = entry.fields(line, start - begin)
             if fields is not None:
-                found[spec.name] = Match(spec, template, fields, line, text.count("\n", 0, begin))
+                found[spec.name] = Match(spec, entry.template, fields, line, text.count("\n", 0, begin))
         return list(found.values())
 
-    def _fields(self, template: Template, line: str, anchor: int) -> dict[str, Any] | None:
-        """Typed fields when the pattern matches ``line``; None when it does not or takes too long."""
-        pattern = self._compiled.get(template.pattern)
-        if pattern is None:
-            pattern = self._compiled[template.pattern] = regex.compile(template.pattern)
-        try:
-            hit = pattern.search(line, max(0, anchor - REACH), anchor + REACH, timeout=TIME_LIMIT)
-        except TimeoutError:
-            return None
-        if hit is None:
-            return None
-        fields: dict[str, Any] = {}
-        for name, kind in template.converters:
-            value = hit.group(name)
-            if value is not None:
-                fields[name] = convert(kind, value)
-        return fields
 
-
-def _readable(where: str, kind: str, part: str, begin: int) -> bool:
-    """Whether a template with this `in:` may look at a line: part of the record, position of the line."""
+def _readable(where: str, kind: str, parts: Parts, begin: int) -> bool:
+    """Whether a template with this `in:` may look at the line of the record that begins at ``begin``."""
     if where == "message":
-        return begin == 0 if kind == "traceback" else part == "message"
-    return where != "traceback" or part != "stack"
+        return begin == 0 if kind == "traceback" else parts.at(begin) == "message"
+    return where != "traceback" or parts.at(begin) != "stack"

@@ -171,7 +171,7 @@ def _is_field(piece: _Piece) -> bool:
 def _type(piece: _Piece) -> str:
     """Type of a field's value; a choice among numbers is a number."""
     if piece.kind == "choice":
-        return "int" if all(word.isdecimal() for word in piece.words) else "word"
+        return "int" if all(word.removeprefix("-").isdecimal() for word in piece.words) else "word"
     return _KINDS.get(piece.kind, piece.kind)
 
 
