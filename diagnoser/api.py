@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from diagnoser import assembling, reading
+from diagnoser.evidence.facts import settle
 from diagnoser.evidence.version import infer_version
 from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
 from diagnoser.judging import Judgement, judge
-from diagnoser.knowledge.catalog import Catalog
+from diagnoser.knowledge.catalog import UNRESOLVED, Catalog
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.knowledge.words import hint
@@ -115,16 +116,9 @@ class Session:
             sources,
             self.knowledge.vocabulary,
             self.knowledge.matcher,
-            self._default_of,
             self.options.engine or "",
             window,
         )
-
-    def _default_of(self, argument: str, engine: str) -> Any:
-        if engine not in ("vllm", "sglang"):
-            return None
-        flag = self.knowledge.catalog.flag_for_dest(engine, argument)
-        return None if flag is None else self.knowledge.catalog.default(engine, flag.name, self.options.engine_version)
 
     def _settle(self, run: Run) -> None:
         """Fix what the log alone leaves open: the version, the GPU."""
@@ -134,6 +128,14 @@ class Session:
         if not run.version and run.engine == "sglang":
             versions = self.knowledge.catalog.versions("sglang")
             run.version = infer_version(run, versions, self._lives)
+        if run.engine in ("vllm", "sglang"):
+            catalog, version = self.knowledge.catalog, run.version or None
+
+            def default_of(argument: str) -> Any:
+                flag = catalog.flag_for_dest(run.engine, argument, version)
+                return UNRESOLVED if flag is None else catalog.default(run.engine, flag.name, version)
+
+            settle(run, default_of, UNRESOLVED)
         if self.options.gpu:
             run.facts["gpu.name"] = Fact("gpu.name", self.options.gpu, origin, f"--gpu {self.options.gpu}", "set")
 

@@ -9,8 +9,11 @@ from typing import Any, Protocol
 
 from diagnoser.findings import Check
 from diagnoser.knowledge.yamlfile import Document, YamlError
+from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.knowledge.yamlfile import load as load_yaml
-from diagnoser.rules.model import Node
+from diagnoser.rules.model import Node, RuleBase
+from diagnoser.rules.nodes import from_json, to_json
+from diagnoser.rules.texts import TextError, placeholders
 
 #: Questions of a point in the order they are asked, with the state that a yes gives.
 QUESTIONS = {"not_applicable": "n/a", "fail": "fail", "pass": "pass"}
@@ -40,13 +43,15 @@ class Judge(Protocol):
 class Point:
     """One point.
 
-    ``questions`` maps "not_applicable", "fail" and "pass" to conditions; ``reasons`` maps those and "unknown" to texts.
+    ``questions`` maps "not_applicable", "fail" and "pass" to conditions; ``reasons`` maps those and "unknown" to texts;
+    ``placeholders`` maps what stands in their braces to expressions.
     """
 
     id: str
     title: str
     questions: Mapping[str, Node]
     reasons: Mapping[str, str] = field(default_factory=dict)
+    placeholders: Mapping[str, Node] = field(default_factory=dict)
 
 
 class ChecklistError(Exception):
@@ -57,11 +62,58 @@ class ChecklistError(Exception):
         self.problems = tuple(problems)
 
 
-def load(path: Path, compiled: Callable[[str], Node]) -> list[Point]:
-    """Read a checklist. ``compiled`` parses and checks a condition and raises ValueError for a wrong one.
+#: Parses and checks an expression of a kind ("bool", or "" for any); raises ValueError for a wrong one.
+Compiler = Callable[[str, str], Node]
+#: Fills the placeholders of a text, given their expressions.
+Render = Callable[[str, Mapping[str, Node]], str]
 
-    Raises ChecklistError that lists every fault.
-    """
+
+def compiler(vocabulary: Vocabulary, base: RuleBase) -> Compiler:
+    """Return a compiler that knows all samples, facts, knobs, events and symptoms, but no causes."""
+    from diagnoser.rules.check import check
+    from diagnoser.rules.expression import parse
+    from diagnoser.rules.names import Names
+
+    names = Names(
+        series={name: one.unit for name, one in vocabulary.series.items()},
+        facts={name: (one.type, one.unit) for name, one in vocabulary.facts.items()},
+        knobs=list(vocabulary.knobs),
+        events={name: one.fields for name, one in base.events.items()},
+        symptoms=list(base.symptoms),
+    )
+    return lambda text, want: check(parse(text), names, want)
+
+
+def to_plain(points: Sequence[Point]) -> list[dict[str, Any]]:
+    """Return a compiled checklist as data for a cache; ``from_plain`` gives an equal one back."""
+    return [
+        {
+            "id": point.id,
+            "title": point.title,
+            "questions": {key: to_json(node) for key, node in point.questions.items()},
+            "reasons": dict(point.reasons),
+            "placeholders": {key: to_json(node) for key, node in point.placeholders.items()},
+        }
+        for point in points
+    ]
+
+
+def from_plain(data: Sequence[Mapping[str, Any]]) -> list[Point]:
+    """Rebuild what ``to_plain`` made. Raises KeyError on anything else."""
+    return [
+        Point(
+            one["id"],
+            one["title"],
+            {key: from_json(node) for key, node in one["questions"].items()},
+            one["reasons"],
+            {key: from_json(node) for key, node in one["placeholders"].items()},
+        )
+        for one in data
+    ]
+
+
+def load(path: Path, compiled: Compiler) -> list[Point]:
+    """Read a checklist file. Raises ChecklistError that lists every fault."""
     try:
         document = load_yaml(path)
     except YamlError as error:
@@ -74,42 +126,45 @@ def load(path: Path, compiled: Callable[[str], Node]) -> list[Point]:
     return points
 
 
-def _point(
-    document: Document, name: str, entry: Any, compiled: Callable[[str], Node], faults: list[YamlError]
-) -> Point:
+def _point(document: Document, name: str, entry: Any, compiled: Compiler, faults: list[YamlError]) -> Point:
     entry = entry if isinstance(entry, dict) else {}
     faults += [document.unknown((name, key), key, _KEYS, "key") for key in entry if key not in _KEYS]
     reasons, states = entry.get("reasons") or {}, (*QUESTIONS, "unknown")
     faults += [document.unknown((name, "reasons", key), key, states, "reason") for key in reasons if key not in states]
     if not entry.get("title"):
         faults.append(document.error((name,), f"{name}: title is missing"))
-    questions = {}
+    questions, inserted = {}, {}
     for key in QUESTIONS:
-        text = entry.get(key)
-        if text is None:
-            continue
         try:
-            questions[key] = compiled(str(text))
+            if entry.get(key) is not None:
+                questions[key] = compiled(str(entry[key]), "bool")
         except ValueError as error:
             faults.append(document.error((name, key), f"{name}: {key}: {error}"))
-    return Point(name, str(entry.get("title", "")), questions, {key: str(text) for key, text in reasons.items()})
+    for key, text in reasons.items():
+        try:
+            for found in placeholders(str(text)):
+                inserted[found.expression] = compiled(found.expression, "")
+        except (TextError, ValueError) as error:
+            faults.append(document.error((name, "reasons", key), f"{name}: {key}: {error}"))
+    texts = {key: str(text) for key, text in reasons.items()}
+    return Point(name, str(entry.get("title", "")), questions, texts, inserted)
 
 
-def evaluate(points: Sequence[Point], judge: Judge, render: Callable[[str], str]) -> list[Check]:
+def evaluate(points: Sequence[Point], judge: Judge, render: Render) -> list[Check]:
     """Judge every point over one run. Unknown points say what input would decide them where the conditions can."""
     return [_check(point, judge, render) for point in points]
 
 
-def _check(point: Point, judge: Judge, render: Callable[[str], str]) -> Check:
+def _check(point: Point, judge: Judge, render: Render) -> Check:
     needs: set[str] = set()
     for question, state in QUESTIONS.items():
         if question not in point.questions:
             continue
         judged = judge.result(point.questions[question])
         if judged.value is True:
-            return Check(point.id, point.title, state, render(point.reasons.get(question, "")))
+            return Check(point.id, point.title, state, render(point.reasons.get(question, ""), point.placeholders))
         needs.update(judged.needs)
-    reason = render(point.reasons.get("unknown", ""))
+    reason = render(point.reasons.get("unknown", ""), point.placeholders)
     missing = f"needs {', '.join(sorted(needs))}" if needs else ""
     return Check(point.id, point.title, "unknown", "; ".join(part for part in (reason, missing) if part))
 

@@ -25,6 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = _dispatch(arguments)
         _flush()
         return code
+    except SystemExit as end:  # argparse after --help
+        return _after_help(end)
     except KeyboardInterrupt:
         _drop_output()
         return INTERRUPTED
@@ -44,6 +46,14 @@ def _dispatch(arguments: list[str]) -> int:
     from diagnoser.commands import _diagnose
 
     return _diagnose.main(arguments)
+
+
+def _after_help(end: SystemExit) -> int:
+    try:
+        _flush()
+    except BrokenPipeError:
+        _drop_output()
+    return end.code if isinstance(end.code, int) else OK
 
 
 def _failed(error: Exception, arguments: list[str]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -70,12 +70,11 @@ def read(
     sources: Sequence[Source],
     vocabulary: Vocabulary,
     matcher: Any,
-    default_of: Callable[[str, str], Any],
     engine: str = "",
     window: Window | None = None,
 ) -> tuple[list[Run], list[Input]]:
     """Read every log source to its end and return the runs and what could be read of each input."""
-    collector = Collector(vocabulary, matcher, Readers(), default_of, engine)
+    collector = Collector(vocabulary, matcher, Readers(), engine)
     inputs = []
     for source in sources:
         if source.kind == "log":

@@ -290,3 +290,36 @@ def test_clock_only_times_roll_over_midnight_and_missing_times_are_carried():
 def test_impossible_dates_do_not_stop_the_reader():
     records = read("INFO 13-45 10:00:00 [a.py:1] x\nINFO 02-30 10:00:00 [a.py:2] y")
     assert [record.text for record in records] == ["x", "y"]
+
+
+def test_lines_that_a_terminal_broke_are_whole_again():
+    prefix = "(EngineCore pid=316) ERROR 06-02 19:21:05 [core.py:1140] "
+    engine = "(APIServer pid=1) INFO 06-02 19:21:05 [loggers.py:9] "
+    tail = ", Running: 12 reqs, Waiting: 12 reqs, GPU KV cache usage: 97.9%, Prefix cache hit rate: 1.0%"
+    stat = f"Engine 000: Avg prompt throughput: 1.0 tokens/s, Avg generation throughput: 4.0 tokens/s{tail}"
+    error = "ValueError: To serve at least one request (4.26 GiB KV cache is needed, " + "x" * 150
+    logged = [
+        prefix + "EngineCore failed to start.",
+        prefix + "Traceback (most recent call last):",
+        prefix + '  File "a.py"',
+        prefix + error,
+    ]
+    logged += [engine + stat] * 3 + [
+        "Traceback (most recent call last):",
+        '  File "b.py", line 1, in f',
+        error,
+        "Killed",
+    ]
+    broken = [line[at : at + 100] for line in logged for at in range(0, len(line), 100)]
+    records = read(broken)
+    assert [record.kind for record in records] == ["message", "stats", "stats", "stats", "traceback", "message"]
+    assert records[0].text.endswith(error) and records[4].text.endswith(error)
+    assert [record.text for record in records[1:4]] == [stat] * 3
+    assert [record.origin.line for record in records][:2] == [1, 7]
+
+
+def test_an_unprefixed_line_behind_the_longest_line_is_its_own():
+    texts = ["INFO 06-02 19:21:05 [a.py:9] " + "x" * 60, "INFO 06-02 19:21:05 [a.py:9] " + "y" * 70, "something else"]
+    assert [record.kind for record in read(texts)] == ["message", "message", "raw"]
+    long = "INFO 06-02 19:21:05 [a.py:9] " + "x" * 900
+    assert [record.kind for record in read([long, long, "something else"])] == ["message", "message", "raw"]

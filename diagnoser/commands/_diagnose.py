@@ -88,11 +88,12 @@ def _api_options(args: argparse.Namespace) -> Options:
 
 def _print(report: Report, args: argparse.Namespace) -> int:
     from diagnoser import reports
+    from diagnoser.reports.summary import recognised
 
     chosen = reports.get(args.format)
     options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose, args.unrecognised)
     _terminal.write(chosen.render(report, options), args.output, for_people=args.format == "text")
-    if not report.runs and not report.findings:
+    if not recognised(report):
         # Nothing was found because nothing could be looked at: that must not pass for health.
         _terminal.say("error: nothing in the input looks like the log of an inference server")
         return 2

@@ -9,7 +9,7 @@ from diagnoser.envelopes._ansi import strip_codes, strip_lost
 from diagnoser.envelopes._join import MAX_JOINED, Joiner, Unfinished
 from diagnoser.envelopes._peeled import Peeled
 from diagnoser.envelopes._pieces import split
-from diagnoser.envelopes._registry import LOST, by_first
+from diagnoser.envelopes._registry import LOST, Envelope, by_first
 from diagnoser.envelopes._shapes import RECORD_START
 from diagnoser.model import Line, Problem
 
@@ -30,21 +30,21 @@ class Peeler:
         self.seen: Counter[str] = Counter()
         self.repairs: Counter[str] = Counter()
         self.problems: list[Problem] = []
-        self._tell = by_first()
+        self._heads = by_first()
         self._joiner = Joiner()
         self._known: set[str] = set()
         self._titles: dict[tuple[str, ...], str] = {(): "bare"}
 
     def lines(self, raw: Iterable[tuple[str, int, bytes]]) -> Iterator[Line]:
         """Yield the lines inside ``raw`` (source name, line number, bytes); lines in pieces come when complete."""
-        tell = self._tell.get
+        first = {char: heads.match for char, heads in self._heads.items()}.get
         seen = self.seen
         source = ""
         for source, number, data in raw:
             text = data.decode("utf-8", "replace")
             # The hot path: nearly every line of a bare log needs these looks and nothing else.
             if (
-                ((told := tell(text[:1])) and told(text))
+                ((match := first(text[:1])) and match(text))
                 or "\r" in text
                 or "|" in text
                 or "\x1b" in text
@@ -65,13 +65,11 @@ class Peeler:
         names, stream, time = at.names, at.stream, at.time
         text = self._clean(text)
         while len(names) < MAX_LEVELS:
-            told = self._tell.get(text[:1])
-            found = told(text) if told else None
+            found = self._owner(text)
             if found is LOST:
                 text = strip_lost(text)
                 self.repairs["colours without ESC"] += 1
-                told = self._tell.get(text[:1])
-                found = told(text) if told else None
+                found = self._owner(text)
             if found is None or isinstance(found, str) or found.NAME in names:
                 break  # no envelope stands inside itself
             peeled = found.peel(text)
@@ -98,6 +96,10 @@ class Peeler:
         if "\r" in text or "|" in text or "\n" in text:
             return [Line(at.source, at.number, piece, time, stream, title) for piece in split(text)]
         return [Line(at.source, at.number, text, time, stream, title)]
+
+    def _owner(self, text: str) -> Envelope | str | None:
+        heads = self._heads.get(text[:1])
+        return heads.owner(text) if heads else None
 
     def _trust(self, peeled: Peeled) -> bool:
         """Believe a weak envelope by the text inside it, or by its stream once that text was seen."""

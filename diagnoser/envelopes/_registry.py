@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Protocol, cast
 
@@ -27,10 +28,21 @@ class Envelope(Protocol):
     peel: Callable[[str], Peeled | None]
 
 
-#: Says which envelope a line has: the envelope, "lost" for a colour without its ESC byte, None for neither.
-Tell = Callable[[str], "Envelope | str | None"]
-
+#: Stands for a colour code without its ESC byte, which is no envelope but hides one.
 LOST = "lost"
+
+
+@dataclass(slots=True, frozen=True)
+class Heads:
+    """The heads of all envelopes that share a first character; group N of a match is ``owners[N - 1]``."""
+
+    match: Callable[[str], re.Match[str] | None]
+    owners: tuple[Envelope | str, ...]
+
+    def owner(self, text: str) -> Envelope | str | None:
+        """Tell the envelope of a line, ``LOST``, or None."""
+        found = self.match(text)
+        return None if found is None else self.owners[cast(int, found.lastindex) - 1]
 
 
 @functools.cache
@@ -42,38 +54,31 @@ def envelopes() -> tuple[Envelope, ...]:
 
 
 @functools.cache
-def by_first() -> dict[str, Tell]:
-    """Map a line's first character to the function that tells its envelope; absent when no envelope begins so."""
-    tells: dict[tuple[Envelope, ...], dict[bool, Tell]] = {}
-    table: dict[str, Tell] = {}
+def by_first() -> dict[str, Heads]:
+    """Map a line's first character to the heads that can begin so."""
+    made: dict[tuple[str, ...], Heads] = {}
+    table: dict[str, Heads] = {}
     for first in sorted({char for envelope in envelopes() for char in envelope.FIRST} | set(LOST_FIRST)):
-        candidates = tuple(envelope for envelope in envelopes() if first in envelope.FIRST)
+        candidates = [envelope for envelope in envelopes() if first in envelope.FIRST]
         lost = first in LOST_FIRST
-        known = tells.setdefault(candidates, {})
-        if lost not in known:
-            known[lost] = _tell(candidates, lost)
-        table[first] = known[lost]
+        key = (*(envelope.NAME for envelope in candidates), LOST * lost)
+        if key not in made:
+            made[key] = _heads(candidates, lost)
+        table[first] = made[key]
     return table
 
 
-def _tell(candidates: Sequence[Envelope], lost: bool) -> Tell:
-    """Build the function for lines that any of ``candidates`` may own."""
+def _heads(candidates: Sequence[Envelope], lost: bool) -> Heads:
     timed = [envelope for envelope in candidates if envelope.HEAD.startswith(TIME)]
     others = [envelope for envelope in candidates if envelope not in timed]
-    groups: list[Envelope | str] = [*others, *timed]
     branches = [f"({envelope.HEAD})" for envelope in others]
+    owners: list[Envelope | str] = [*others, *timed]
     if timed:
         branches.append(TIME + "(?:" + "|".join(f"({envelope.HEAD[len(TIME) :]})" for envelope in timed) + ")")
     if lost:
-        groups.append(LOST)
         branches.append(f"({LOST_HEAD})")
-    match = re.compile("|".join(branches)).match
-
-    def tell(text: str) -> Envelope | str | None:
-        found = match(text)
-        return None if found is None else groups[cast(int, found.lastindex) - 1]
-
-    return tell
+        owners.append(LOST)
+    return Heads(re.compile("|".join(branches)).match, tuple(owners))
 
 
 def _check(module: ModuleType) -> Envelope:

@@ -1,27 +1,30 @@
 """journalctl's default output and its variants: ``Nov 29 12:00:00 host unit[pid]: text`` (also syslog files).
 
-The short form has no year, so its time is left out. journalctl's own lines (``-- Boot … --``) are dropped.
+The short form has no year and some zones are only names; such times are left out. journalctl's own lines (``-- Boot … --``) are dropped.
 """
 
 import re
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
-from diagnoser.envelopes._shapes import MONTH_DAY_TIME, unit
+from diagnoser.envelopes._shapes import MONTH_DAY_TIME, epoch, unit
 
 NAME = "journald"
 ORDER = 50
 _NOTE = r"-- (?:Boot [0-9a-f]{32}|Reboot|Journal begins at |Logs begin at |No entries)"
 _MONOTONIC = r"\[ {0,8}\d{1,9}\.\d{6}\]"
 _UNIX = r"\d{9,11}\.\d{6}"
+_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) "
+_CLOCK = r"\d\d:\d\d:\d\d(?:\.\d{1,6})?"
+_FULL = rf"{_DAY}\d{{4}}-\d\d-\d\d {_CLOCK} [A-Z]{{2,5}}"
 #: ``host`` is missing with --no-hostname. Only the kernel writes without a process number in the forms whose time
 #: could also stand at the start of an ordinary line.
 _HOST = r"(?:[^\s\[:|]{1,255} )?"
 _STRICT = r"(?:[^\s\[|]{1,200}\[\d{1,10}\]|kernel):(?: |\Z)"
-FIRST = "-[JFMASOND" + string.digits
+FIRST = "-[JFMASONDTW" + string.digits
 HEAD = (
     rf"{_NOTE}|{MONTH_DAY_TIME} {_HOST}[^\s\[]{{1,200}}(?:\[\d{{1,10}}\])?:(?: |\Z)"
-    rf"|(?:{_MONOTONIC}|{_UNIX}) {_HOST}{_STRICT}"
+    rf"|(?:{_MONOTONIC}|{_UNIX}|{_FULL}) {_HOST}{_STRICT}"
 )
 SAMPLES: list[Sample] = [
     (
@@ -40,12 +43,14 @@ SAMPLES: list[Sample] = [
     ("-- Journal begins at Mon 2026-01-05 10:00:00 UTC, ends at Tue 2026-01-06 10:00:00 UTC. --", None, None, ""),
     ("[ 1234.567890] node-b3 vllm[12]: INFO:     x", "INFO:     x", None, "vllm"),
     ("1767182400.123456 node-b3 vllm[12]: INFO:     x", "INFO:     x", 1767182400.123456, "vllm"),
+    ("Sun 2026-11-29 12:00:00 UTC gpu-1 systemd[1]: Started it.", "Started it.", 1795953600.0, "systemd"),
+    ("Sun 2026-11-29 13:00:00 CET gpu-1 kernel: x", "x", None, "kernel"),
 ]
 
 _DROP = re.compile(_NOTE)
 _LINE = re.compile(
     rf"(?:{MONTH_DAY_TIME} {_HOST}([^\s\[]{{1,200}}?)(?:\[\d{{1,10}}\])?:(?: |\Z)"
-    rf"|(?:{_MONOTONIC}|({_UNIX})) {_HOST}(?:([^\s\[|]{{1,200}})\[\d{{1,10}}\]|(kernel)):(?: |\Z))"
+    rf"|(?:{_MONOTONIC}|({_UNIX})|{_DAY}(\d{{4}}-\d\d-\d\d) ({_CLOCK}) ([A-Z]{{2,5}})) {_HOST}(?:([^\s\[|]{{1,200}})\[\d{{1,10}}\]|(kernel)):(?: |\Z))"
 )
 
 
@@ -56,5 +61,6 @@ def peel(text: str) -> Peeled | None:
     match = _LINE.match(text)
     if match is None:
         return None
-    short, seconds, process, kernel = match.groups()
-    return Peeled(text[match.end() :], float(seconds) if seconds else None, unit(short or process or kernel))
+    short, seconds, date, clock, zone, process, kernel = match.groups()
+    time = float(seconds) if seconds else epoch(f"{date}T{clock}Z") if zone in ("UTC", "GMT") else None
+    return Peeled(text[match.end() :], time, unit(short or process or kernel))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -47,9 +47,6 @@ class Readers(Protocol):
     def engine(self, record: Record) -> str: ...
 
 
-DefaultOf = Callable[[str, str], Any]
-
-
 @dataclass(slots=True)
 class Collector:
     """Builds the runs of one diagnosis. Feed records in order per stream; call ``finish`` once."""
@@ -57,7 +54,6 @@ class Collector:
     vocabulary: Vocabulary
     matcher: Matcher
     readers: Readers
-    default_of: DefaultOf
     engine: str = ""
     runs: list[Run] = field(default_factory=list)
     _open: dict[str, Lifetime] = field(default_factory=dict)
@@ -112,7 +108,7 @@ class Collector:
             life.see_sample(record, row)
         dump = self.readers.dump(record) if record.kind in ("message", "raw") else None
         if dump is not None:
-            fact_room.read_dump(run, record, dump, self.vocabulary, self.default_of)
+            fact_room.read_dump(run, record, dump, self.vocabulary)
         quiet = bool(matches) or stats is not None or dump is not None
         for match in matches:
             self._event(life, record, match)

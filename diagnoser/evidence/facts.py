@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -10,6 +11,8 @@ from diagnoser.model import Event, Fact, Record, Run
 
 #: How much a dump is trusted where two of them name one argument: a resolved configuration beats what was asked for.
 _TRUST = {"engine_config": 2, "server_args": 1, "namespace": 1, "non_default_args": 1}
+
+_STATES = {"non_default_args": "set", "server_args": "printed", "namespace": "printed", "router_args": "printed"}
 
 #: Characters of the dump shown around one argument.
 _MARGIN = 36
@@ -22,9 +25,6 @@ class Dump(Protocol):
     values: Mapping[str, Any]
 
 
-DefaultOf = Callable[[str, str], Any]
-
-
 def excerpt(text: str, start: int, end: int) -> str:
     """The part of a long dump around one argument, cut at commas where one is near."""
     left = max(0, start - _MARGIN)
@@ -33,22 +33,20 @@ def excerpt(text: str, start: int, end: int) -> str:
     return f"{'… ' if left else ''}{piece}{' …' if right < len(text) else ''}"
 
 
-def read_dump(run: Run, record: Record, dump: Dump, vocabulary: Vocabulary, default_of: DefaultOf) -> None:
+def read_dump(run: Run, record: Record, dump: Dump, vocabulary: Vocabulary) -> None:
     """Add every argument of a dump to ``run.arguments`` and the facts that the vocabulary reads from them.
 
-    ``default_of(argument, engine)`` gives the catalogue's default or None; it decides "set" against "default" in dumps
-    that print everything.
+    Dumps that print every argument leave open which were set: their state is "printed" until ``settle`` compares them
+    with the defaults of the version, which is often known only at the end of the start-up.
     """
     trust = _TRUST.get(dump.kind, 0)
+    state = _STATES.get(dump.kind, "observed")
     wanted = vocabulary.arg_map(run.engine)
     for name, part in dump.values.items():
         known = run.arguments.get(name)
         # Parsing a nested value costs far more than the rest of the dump: only values that become facts are worth it.
         nested = part.raw[:1] in "[{(<" or "(" in part.raw[:60]
         value = part.raw if nested and name not in wanted else part.value
-        state = _state(dump.kind, value, default_of(name, run.engine))
-        if known is not None and known.state == "set":
-            state = "set"
         fact = Fact(name, value, record.origin, excerpt(record.text, part.start, part.end), state)
         # What the operator asked for stays the argument; a resolved configuration only fills what was not asked.
         if known is None or trust <= _TRUST["non_default_args"]:
@@ -57,14 +55,35 @@ def read_dump(run: Run, record: Record, dump: Dump, vocabulary: Vocabulary, defa
             set_fact(run, fact_name, fact, resolved=trust > 1)
 
 
+def settle(run: Run, default_of: Callable[[str], Any], unresolved: object) -> None:
+    """Tell "set" from "default" in dumps that print everything, now that the version is known.
+
+    ``default_of(argument)`` is the version's default, ``unresolved`` where the engine computes it at start: a printed
+    value may then be either, and stays "observed".
+    """
+    for name, fact in run.arguments.items():
+        if fact.state not in ("printed", "observed"):
+            continue
+        default = default_of(name)
+        state = "observed"
+        if default is not unresolved and (default is not None or fact.value is None):
+            state = "default" if str(fact.value) == str(default) else "set" if fact.state == "printed" else "observed"
+        run.arguments[name] = replace(fact, state=state)
+    settled = {(fact.origin, fact.excerpt): fact.state for fact in run.arguments.values()}
+    for name, fact in run.facts.items():
+        if (fact.origin, fact.excerpt) in settled:
+            run.facts[name] = replace(fact, state=settled[fact.origin, fact.excerpt])
+
+
 def set_fact(run: Run, name: str, fact: Fact, resolved: bool = False) -> None:
     """Give a run a fact. None and "auto" never replace a value; a resolved value replaces a requested one."""
     known = run.facts.get(name)
     if fact.value is None or (fact.value == "auto" and known is not None):
         return
-    if known is not None and not resolved and known.state == "set":
+    if known is not None and not resolved and known.state in ("set", "printed"):
         return
-    state = known.state if known is not None and known.value == fact.value and known.state == "set" else fact.state
+    kept = known is not None and known.value == fact.value and known.state in ("set", "printed")
+    state = known.state if known is not None and kept else fact.state
     run.facts[name] = Fact(name, fact.value, fact.origin, fact.excerpt, state)
 
 
@@ -77,15 +96,3 @@ def apply_event(run: Run, event: Event, sets: tuple[tuple[str, Any], ...]) -> No
         elif value is not None and run.facts[name].state != "observed":
             # A printed outcome (a reduced limit, a chosen backend) beats the argument it came from.
             run.facts[name] = Fact(name, value, event.origin, event.text.split("\n", 1)[0][:300], "observed")
-
-
-def _state(kind: str, value: Any, default: Any) -> str:
-    if kind == "non_default_args":
-        return "set"
-    if kind == "engine_config":
-        return "observed"
-    if default is None and value in (None, False):
-        return "default"
-    if default is None:
-        return "observed"
-    return "default" if str(value) == str(default) else "set"

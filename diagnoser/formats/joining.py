@@ -185,3 +185,12 @@ class Open:
         if not python_said or (text.endswith(":") and text.startswith("Process ")):
             return False
         return self._few()
+
+
+def whole_request(record: Record) -> bool:
+    """Whether a request line of a dialect without re-prefixing has reached its printed end."""
+    text = record.text
+    if record.dialect == "vllm":
+        return vllm.request_complete(text)
+    # SGLang ends "Receive:" with a bracket and "Finish:" with a brace, and puts user text between double quotes.
+    return text[-1:] in (")", "}") and text.count('"') % 2 == 0

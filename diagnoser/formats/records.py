@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from diagnoser.formats import dialects, process, progress, ray, vllm
 from diagnoser.formats.base import Head
 from diagnoser.formats.clock import Clock
-from diagnoser.formats.joining import Open
+from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.wrapping import Width
 from diagnoser.model import Line, Origin, Record
 
@@ -56,7 +56,7 @@ class RecordReader:
     def feed(self, line: Line) -> Sequence[Record]:
         """Take one line; return the records that are complete now."""
         text = line.text
-        if text[:1] in ("\x1b", "[") or "\x1b" in text:
+        if "\x1b" in text or (text[:1] == "[" and "m" in text[2:8]):
             text = process.colourless(text)
         if text[-1:] in ("\r", "\n"):
             text = text.rstrip("\r\n")
@@ -116,6 +116,11 @@ class RecordReader:
         return given
 
     def _peel(self, text: str) -> tuple[process.Writer, str]:
+        # Nearly every line repeats a tag that was read before.
+        end = text.find(") ") + 2
+        known = self._writers.get(text[:end])
+        if known is not None and text[end : end + 1] not in ("(", "["):
+            return known, ray.unfold(text[end:])
         end = process.length(text)
         if end == 0:
             return process.NOBODY, text
@@ -175,7 +180,7 @@ class RecordReader:
         record = self._record(line, stream, who, text, head)
         # A JSON object is whole; so are these kinds.
         closed = record.kind in ("access", "stats") or text[:1] == "{"
-        closed = closed or (record.kind == "request" and _complete(record))
+        closed = closed or (record.kind == "request" and whole_request(record))
         # A traceback that other lines interrupt stays the one that goes on.
         busy = bare is not None and not record.text.endswith("(most recent call last):")
         if closed or busy:
@@ -239,12 +244,3 @@ class RecordReader:
             origin, head.text, head.kind, head.dialect, head.level, time, known, head.process or who.name, ranks,
             head.where, line.stream, line.number,
         )  # fmt: skip
-
-
-def _complete(record: Record) -> bool:
-    """Whether a request line of a dialect without re-prefixing has reached its printed end."""
-    text = record.text
-    if record.dialect == "vllm":
-        return vllm.request_complete(text)
-    # SGLang ends "Receive:" with a bracket and "Finish:" with a brace, and puts user text between double quotes.
-    return text[-1:] in (")", "}") and text.count('"') % 2 == 0

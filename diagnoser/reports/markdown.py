@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
-from diagnoser.reports.summary import ENDS, engine_name, focus, gpus, looked, pairs, parallelism
+from diagnoser.reports.summary import ENDS, engine_name, focus, gpus, looked, pairs, parallelism, recognised
 from diagnoser.reports.units import quantity, span
 
 NAME = "markdown"
@@ -21,7 +21,7 @@ _MARKS = {"pass": "x", "fail": " ", "unknown": " "}
 
 def render(report: Report, options: RenderOptions) -> str:
     """Headings, lists and fenced blocks only: they survive every tracker. Log text stands in code, never in prose."""
-    run = focus(report)
+    run = focus(report) if recognised(report) else None
     parts = [*_head(report, run)]
     if run is not None and run.figures:
         parts.append(_figures(run))
@@ -31,7 +31,7 @@ def render(report: Report, options: RenderOptions) -> str:
         if finding.explained_by not in known - {finding.id}:
             place += 1
             parts += _finding(report, finding, place, options)
-    if not report.findings or report.healthy:
+    if recognised(report) and (not report.findings or report.healthy):
         parts.append(markdown(looked(report)))
     if report.plan is not None:
         parts += _plan(report.plan)
@@ -65,7 +65,7 @@ def _verdict(report: Report) -> str:
     if roots:
         more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
         return f"{roots[0].severity}: {roots[0].title}{more}"
-    if not report.runs:
+    if not recognised(report):
         return "no log of an inference server"
     return "nothing found" if report.healthy else "too little to tell"
 
@@ -138,7 +138,7 @@ def _plan(plan: Plan) -> Iterator[str]:
 
 
 def _unseen(report: Report, options: RenderOptions) -> Iterator[str]:
-    if report.checklist and report.runs:
+    if report.checklist and recognised(report):
         yield "### Checklist"
         yield "\n".join(
             f"- [{_MARKS[check.state]}] {markdown(check.id)} {markdown(check.title)}: {check.state}"
@@ -149,7 +149,7 @@ def _unseen(report: Report, options: RenderOptions) -> Iterator[str]:
     needs: dict[str, set[str]] = {}
     for item in report.unknown:
         needs.setdefault(item.needs, set()).add(item.rule or item.symptom)
-    if needs and report.runs:
+    if needs and recognised(report):
         yield "### Not observed"
         yield "\n".join(f"- {markdown(need)}: would decide {_names(sorted(rules))}" for need, rules in needs.items())
     if report.unrecognised:

@@ -16,6 +16,11 @@ ENDS = {
 }
 
 
+def recognised(report: Report) -> bool:
+    """Whether anything in the input came from an inference server or was judged: else nothing was looked at."""
+    return bool(report.findings) or any(run.engine or run.stats_samples for run in report.runs)
+
+
 def focus(report: Report) -> RunReport | None:
     """Return the run that shows the worst finding, the latest such; without findings the last run."""
     if not report.runs:

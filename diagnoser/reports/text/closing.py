@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnoser.findings import Check, Plan, Report, Unknown, Unrecognised
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
-from diagnoser.reports.summary import pairs
+from diagnoser.reports.summary import pairs, recognised
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import clock, plural
 
@@ -21,11 +21,11 @@ def write(page: Page, report: Report) -> None:
     if report.plan is not None:
         _plan(page, report.plan)
         page.gap()
-    if report.unknown and report.runs:
+    if report.unknown and recognised(report):
         _unknown(page, report.unknown)
     if report.unrecognised:
         _unrecognised(page, report.unrecognised)
-    if report.checklist and report.runs:
+    if report.checklist and recognised(report):
         _checklist(page, report.checklist)
     _problems(page, report)
 

@@ -6,7 +6,7 @@ from diagnoser.findings import Evidence, Finding, Report
 from diagnoser.reports import layout
 from diagnoser.reports.excerpt import excerpt, stems
 from diagnoser.reports.safe import line, lines
-from diagnoser.reports.summary import looked
+from diagnoser.reports.summary import looked, recognised
 from diagnoser.reports.text import remedies
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import clock, day
@@ -35,7 +35,7 @@ def write(page: Page, report: Report) -> None:
 
 
 def _nothing(page: Page, report: Report) -> None:
-    if not report.runs:
+    if not recognised(report):
         page.prose("Nothing here looks like the log of an inference server, so nothing was judged.", 0, "label")
         return
     if report.healthy is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnoser.findings import Input, Report, RunReport, Stage
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
-from diagnoser.reports.summary import ENDS, engine_name, focus, gpus, parallelism
+from diagnoser.reports.summary import ENDS, engine_name, focus, gpus, parallelism, recognised
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import duration, number, plural, span
 
@@ -16,13 +16,13 @@ _INPUTS_SHOWN = 3
 
 def write(page: Page, report: Report) -> RunReport | None:
     """Write the head; return the run that it is about: the one of the worst finding, else the last."""
-    shown = focus(report)
+    shown = focus(report) if recognised(report) else None
     if shown is not None:
         for piece in layout.flow(_identity(report, shown), page.width, page.dot):
             page.add((piece, "title"))
     for piece in layout.flow(_extent(report, shown), page.width, page.dot):
         page.add((piece, "dim"))
-    if len(report.runs) > 1:
+    if shown is not None and len(report.runs) > 1:
         page.gap()
         _runs(page, report, shown)
     if report.stages and shown is not None:
