@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from diagnoser.findings import Check
-from diagnoser.knowledge.yamlfile import Document, YamlError
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.knowledge.yamlfile import Document, YamlError
 from diagnoser.knowledge.yamlfile import load as load_yaml
 from diagnoser.rules.model import Node, RuleBase
 from diagnoser.rules.nodes import from_json, to_json
