@@ -102,7 +102,7 @@ class RecordReader:
     def _release(self, done: tuple[Record, ...]) -> Sequence[Record]:
         """Take the closed records off the front of the queue; ``done`` never had to wait in it."""
         pending = self._pending
-        given: list[Record] = []
+        given = list(done)
         while pending:
             first = pending[0]
             if not first.closed:
@@ -111,8 +111,6 @@ class RecordReader:
                 first.close()
             given.append(first.record)
             pending.popleft()
-        if done:
-            given.extend(done)
         return given
 
     def _peel(self, text: str) -> tuple[process.Writer, str]:
