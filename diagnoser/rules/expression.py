@@ -56,11 +56,15 @@ class ExpressionError(ValueError):
 
 @dataclass(slots=True)
 class Spanned:
-    """A node and where it stands: offsets into the whole text; ``parts`` are the spans of its node arguments."""
+    """A node and where it stands: offsets into the whole text, brackets around it included.
+
+    ``own`` is where the node itself begins; ``parts`` are the spans of its node arguments.
+    """
 
     node: Node
     start: int
     end: int
+    own: int
     parts: tuple[Spanned, ...] = ()
 
 
@@ -92,7 +96,7 @@ def locate(root: Node, node: Node) -> int:
     place = spans(root.text)
     for step in path or ():
         place = place.parts[step]
-    return place.start + 1
+    return place.own + 1
 
 
 def _path(root: Node, node: Node) -> tuple[int, ...] | None:
@@ -126,9 +130,9 @@ def _build(text: str, tree: Tree[Token] | Token) -> Spanned:
     end = parts[-1].end if isinstance(last, Tree) else int(last.end_pos or 0)
     if tree.data == "group":
         # The brackets belong to the parent's text, not to the node's own.
-        return Spanned(parts[0].node, start, end, parts[0].parts)
+        return Spanned(parts[0].node, start, end, parts[0].own, parts[0].parts)
     op, args = _SHAPES[str(tree.data)](tokens, parts, start)
-    return Spanned(Node(op, args, text[start:end]), start, end, tuple(parts))
+    return Spanned(Node(op, args, text[start:end]), start, end, start, tuple(parts))
 
 
 Shape = Callable[["list[Token]", list[Spanned], int], tuple[str, tuple[Any, ...]]]

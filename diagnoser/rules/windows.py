@@ -9,6 +9,7 @@ from itertools import accumulate, pairwise
 from operator import gt, mul, sub
 
 from diagnoser.rules.parts import Part
+from diagnoser.rules.rows import SHORTEST
 
 #: Without times, this many lines in a row count as "sustained".
 LINES_IN_A_ROW = 3
@@ -33,7 +34,8 @@ def stretches(part: Part) -> Iterator[tuple[int, int, float]]:
 
     A stretch lasts from the first row where the condition holds to the first row where it does not, or which is idle
     and does not count. A silence interrupts it, unless lines come at a steady beat and stop under load: then the
-    server hangs in the state it was in. An interrupted or unfinished stretch ends when its last row does.
+    server hangs in the state it was in. An unfinished stretch ends when its last row does; an interrupted one a beat
+    after its last row, so that one line before a pause is no stretch of half a minute.
     """
     truth = bytes(part.values)
     first = truth.find(1)
@@ -61,9 +63,12 @@ def _breaks(part: Part, times: list[float]) -> dict[int, float]:
     def own_end(at: int) -> float:
         return table[index[at]] + weights[index[at]]
 
+    def cut_end(at: int) -> float:
+        return min(own_end(at), table[index[at]] + max(rows.beat, SHORTEST))
+
     for at, gap_after in enumerate(map(sub, times[1:], times)):
         if gap_after > rows.silence and not (rows.steady and (loaded is None or loaded[index[at]])):
-            found[at] = own_end(at)
+            found[at] = cut_end(at)
     final = len(index) - 1
     if loaded is not None:
         # Rows left out by `while` or for lack of a series do not interrupt; idle ones do.
@@ -72,7 +77,7 @@ def _breaks(part: Part, times: list[float]) -> dict[int, float]:
             idle = loaded.find(0, index[at] + 1, index[at + 1] if at < final else len(loaded))
             if idle >= 0 and loaded[index[at]] and at not in found:
                 late = table[idle] - table[index[at]] > rows.silence and not rows.steady
-                found[at] = own_end(at) if late else table[idle]
+                found[at] = cut_end(at) if late else table[idle]
     found.setdefault(final, own_end(final))
     return found
 
@@ -120,8 +125,8 @@ def gap(parts: Iterable[Part], ended: float | None, overall: bool) -> Silence | 
 def extreme_mean(parts: Sequence[Part], length: float, choose: Callable[[Iterable[float]], float]) -> float | None:
     """Return the highest or lowest mean in any window of ``length`` seconds that begins at a row; None without times.
 
-    Ranks are pooled, rows weighted by time. Windows of which rows cover less than half do not count, unless no window
-    is covered better: then the mean over everything.
+    Ranks are pooled, rows weighted by time. Windows that run past the last row, or of which rows cover less than half,
+    do not count; where that leaves none, it is the mean over everything.
     """
     times = [time for part in parts for time in part.times]
     rows = [i for i, time in enumerate(times) if time == time]
@@ -135,10 +140,14 @@ def extreme_mean(parts: Sequence[Part], length: float, choose: Callable[[Iterabl
     values = [value for part in parts for value in part.values]
     area = list(accumulate(map(mul, map(values.__getitem__, rows), weights), initial=0.0))
     cover = list(accumulate(weights, initial=0.0))
+    # A little late, so that rounding never drops the last full window.
+    finish = times[-1] + weights[-1] + 1e-6
     means: list[float] = []
     end, rows_in_all = 0, len(times)
     for start, time in enumerate(times):
         limit = time + length
+        if limit > finish:
+            break
         while end < rows_in_all and times[end] < limit:
             end += 1
         covered = cover[end] - cover[start]
