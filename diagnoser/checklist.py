@@ -164,9 +164,11 @@ def _check(point: Point, judge: Judge, render: Render) -> Check:
         if judged.value is True:
             return Check(point.id, point.title, state, render(point.reasons.get(question, ""), point.placeholders))
         needs.update(judged.needs)
-    reason = render(point.reasons.get("unknown", ""), point.placeholders)
-    missing = f"needs {', '.join(sorted(needs))}" if needs else ""
-    return Check(point.id, point.title, "unknown", "; ".join(part for part in (reason, missing) if part))
+    # What is missing says more than why such a point is hard to tell.
+    reason = (
+        f"needs {', '.join(sorted(needs))}" if needs else render(point.reasons.get("unknown", ""), point.placeholders)
+    )
+    return Check(point.id, point.title, "unknown", reason)
 
 
 def over_runs(checks: Mapping[int, Sequence[Check]]) -> list[Check]:

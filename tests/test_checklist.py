@@ -48,7 +48,7 @@ def point(**reasons):
         ({"fail": True}, {}, "fail", "bad"),  # whether it applies is not known, that it fails is
         ({"pass": True}, {}, "pass", "good"),
         ({}, {}, "unknown", "needs metrics"),
-        ({}, {"unknown": "the log is silent"}, "unknown", "the log is silent; needs metrics"),
+        ({}, {"unknown": "the log is silent"}, "unknown", "needs metrics"),
         ({"pass": False, "fail": False, "not_applicable": False}, {"unknown": "between"}, "unknown", "between"),
     ],
 )

@@ -37,8 +37,8 @@ class Judge:
         return Answer(self.values.get(node.text, UNKNOWN))
 
 
-def fact(name, value, state="set"):
-    return Fact(name, value, Origin("server.log", 1), "", state)
+def fact(name, value, state="set", line=1):
+    return Fact(name, value, Origin("server.log", line), "", state)
 
 
 def context(engine="vllm", version="0.12.0", arguments=(), facts=(), values=()):
@@ -496,6 +496,33 @@ def test_switches_and_variables_in_the_plan():
     plan = plan_of(remedy, context(arguments=[("model", "m")], values={"n": "expandable_segments:True"}))
     assert plan.env == ["PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"]
     assert plan.command == "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True vllm serve m"
+
+
+def test_a_dump_of_what_was_set_is_complete():
+    """vLLM prints the resolved configuration on another line; that leaves nothing open."""
+    where = context(arguments=[("model", "m"), ("block_size", 16, "observed", 7)], values={"n": 96})
+    assert plan_of(RUNNING, where).command == "vllm serve m --max-num-seqs 96"
+    where = context(arguments=[("model", "m"), ("block_size", 16, "observed", 1)], values={"n": 96})
+    assert plan_of(RUNNING, where).command == "vllm serve m … --max-num-seqs 96"
+
+
+def test_printed_python_becomes_what_the_flag_takes():
+    arguments = [
+        ("model", "m"),
+        ("speculative_config", "{'method': 'mtp', 'n': [1, None, True]}"),
+        ("served_model_name", "['a', 'b']"),
+        ("override_generation_config", "{broken"),
+    ]
+    plan = plan_of(RUNNING, context(arguments=arguments, values={"n": 96}))
+    assert shlex.split(plan.command)[3:-2] == [
+        "--speculative-config",
+        '{"method": "mtp", "n": [1, null, true]}',
+        "--served-model-name",
+        "a",
+        "b",
+        "--override-generation-config",
+        "{broken",
+    ]
 
 
 def test_a_hostile_model_name_stays_one_word():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import json
 import re
 import shlex
@@ -20,6 +22,8 @@ _INSIDE = re.compile(
     r"""hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|(?<=://)[^/\s:@"']+:[^/\s@"']+(?=@)"""
     r"""|(?<=api_key": ")[^"]+|(?<=token": ")[^"]+|(?<=password": ")[^"]+"""
 )
+#: Characters of a printed list or mapping that is still taken apart.
+_LONGEST = 4000
 #: Arguments that are the model itself, or repeat it, or belong to no flag.
 _MODEL = ("model_tag", "model", "model_path")
 _FIRST_SERVE = parse_version("0.5.3")
@@ -27,6 +31,7 @@ _FIRST_SERVE = parse_version("0.5.3")
 
 def words(dest: str, flag: str, value: Any, negative: str | None, is_switch: bool) -> list[str]:
     """Return the words that set an argument; none for what cannot be written. Secrets become ``***``."""
+    value = _unpacked(value)
     if value is None:
         return []
     if isinstance(value, bool):
@@ -36,7 +41,7 @@ def words(dest: str, flag: str, value: Any, negative: str | None, is_switch: boo
     if _SECRET.search(dest):
         return [flag, HIDDEN]
     if isinstance(value, dict):
-        return [flag, masked(json.dumps(value, sort_keys=True))]
+        return [flag, masked(_plain(value))]
     if isinstance(value, list | tuple):
         return [flag, *(masked(_plain(item)) for item in value)] if value else []
     return [flag, masked(_plain(value))]
@@ -99,12 +104,26 @@ def _kept(context: Context, changed: set[str]) -> Iterator[str]:
 
 
 def _complete(context: Context) -> bool:
-    """Whether the log tells all that the operator set: some argument was, and none is of unknown origin."""
-    states = [fact.state for fact in context.run.arguments.values() if fact.value is not None]
-    return "set" in states and "observed" not in states
+    """Whether the log tells all that the operator set.
+
+    A dump of what differs from the defaults does. One that prints everything does not where a default is not known.
+    """
+    told = [fact for fact in context.run.arguments.values() if fact.value is not None]
+    dumps = {fact.origin for fact in told if fact.state == "set"}
+    return bool(dumps) and not any(fact.origin in dumps for fact in told if fact.state == "observed")
+
+
+def _unpacked(value: Any) -> Any:
+    """Read a list or mapping that the log printed the Python way; engines take mappings as JSON."""
+    if isinstance(value, str) and value[:1] in ("{", "[", "(") and len(value) <= _LONGEST:
+        with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            return ast.literal_eval(value)
+    return value
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, sort_keys=True, default=str)
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
