@@ -11,7 +11,8 @@ NONE = "none"
 
 def folder(asked: str | None) -> Path | None:
     """Return the folder asked for, the user's own cache folder by default, None for no cache."""
-    if asked is not None:
+    asked = asked or os.environ.get("DIAGNOSE_CACHE_DIR")
+    if asked:
         return None if asked == NONE else Path(asked)
     base = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
     if base:

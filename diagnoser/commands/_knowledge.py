@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from diagnoser.commands import _terminal
+from diagnoser.commands import _cache, _terminal
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.rules.cache import Cache
 from diagnoser.rules.loader import load as load_rules
 from diagnoser.rules.model import RuleBase
 from diagnoser.rules.packs import installed_packs
 
 
 def load(folders: Sequence[str]) -> tuple[RuleBase, Vocabulary]:
-    """Load the shipped rules, the given folders and the installed packs. Raises RuleBaseError with every fault."""
+    """Load the shipped rules, the given folders and the installed packs, without their examples.
+
+    Raises RuleBaseError with every fault.
+    """
     shipped = rules_dir()
     vocabulary = Vocabulary.load(shipped)
-    base = load_rules([shipped, *map(Path, folders)], vocabulary, packs=installed_packs())
+    kept = _cache.folder(None)
+    cache = Cache(kept) if kept is not None else None
+    base = load_rules([shipped, *map(Path, folders)], vocabulary, cache, packs=installed_packs())
     for problem in base.problems:
         _terminal.say(f"warning: {problem}")
     return base, vocabulary

@@ -101,18 +101,18 @@ def say(text: str) -> None:
         print(f"diagnose: {text}", file=sys.stderr, flush=True)
 
 
-def check_output(output: str | None, inputs: list[str]) -> None:
+def check_output(output: str | None, inputs: list[str], option: str = "--output") -> None:
     """Refuse at once what would fail, or destroy an input, after minutes of reading."""
     if output is None or output == "-":
         return
     path = Path(output)
     if path.is_dir():
-        raise CommandError(f"--output {output}: is a folder, not a file")
+        raise CommandError(f"{option} {output}: is a folder, not a file")
     if not path.parent.is_dir():
-        raise CommandError(f"--output {output}: no folder {path.parent}")
+        raise CommandError(f"{option} {output}: no folder {path.parent}")
     for name in inputs:
         if name != "-" and path.exists() and Path(name).exists() and path.samefile(name):
-            raise CommandError(f"--output {output}: would overwrite the input")
+            raise CommandError(f"{option} {output}: would overwrite the input")
 
 
 def write_file(path: Path, text: str) -> None:

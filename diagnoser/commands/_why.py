@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from diagnoser.api import Session
     from diagnoser.rules.value import Trace
 
-_STYLES = {"true": "ok", "false": "FAIL", "unknown": "suspect"}
+_STYLES = {"yes": "ok", "no": "FAIL", "unknown": "suspect"}
+_TRUTHS = {"yes": "true", "no": "false"}
 _VALUE_WIDTH = 24
 #: A why-tree of a person's rule is a few levels deep; a machine's may be a thousand.
 _DEPTH = 40
@@ -46,9 +47,9 @@ def render(session: Session, rule_id: str, options: RenderOptions) -> str:
 def _verdict(value: str, reported: bool) -> str:
     if reported:
         return "reported, its condition is true"
-    if value == "true":
+    if value == "yes":
         return "not reported although its condition is true: another cause explains it better"
-    return f"not reported, its condition is {line(value)}"
+    return f"not reported, its condition is {_TRUTHS.get(value, line(value))}"
 
 
 def _rows(trace: Trace, depth: int) -> Iterator[tuple[int, str, str, list[str]]]:

@@ -1,0 +1,107 @@
+"""`diagnose rules test`: loads rules, all faults at once, and runs the examples that they carry."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from diagnoser.commands import _terminal
+from diagnoser.commands._errors import CommandError
+from diagnoser.knowledge.words import hint
+from diagnoser.reports.safe import line
+from diagnoser.reports.units import plural
+from diagnoser.rules.model import STAGES, RuleBase
+from diagnoser.rules.testing import Coverage, ExampleResult, coverage, run_examples
+
+if TYPE_CHECKING:
+    from diagnoser.findings import Report
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the examples; 0 when all hold, 1 when one does not or --coverage finds a rule without examples."""
+    from diagnoser.api import Knowledge, Options, Session
+    from diagnoser.knowledge.paths import rules_dir
+
+    _terminal.check_output(args.junit, [], "--junit")
+    paths = [Path(name) for name in args.what if Path(name).exists()]
+    folders = {root.resolve(): root for path in paths if (root := _root(path)).resolve() != rules_dir().resolve()}
+    options = Options(rules=tuple(dict.fromkeys([*args.rules, *map(str, folders.values())])))
+    knowledge = Knowledge(options)
+    chosen = _chosen(args.what, knowledge.base)
+
+    def diagnose_lines(lines: Sequence[str]) -> Report:
+        log = io.BytesIO("".join(f"{text}\n" for text in lines).encode())
+        return Session(["-"], stdin=log, options=options, knowledge=knowledge).report
+
+    results = run_examples(knowledge.base, diagnose_lines, chosen)
+    gaps = coverage(knowledge.base) if args.coverage else None
+    _terminal.write(_told(results, gaps, args.verbose), args.output)
+    if args.junit:
+        from diagnoser.commands import _junit
+
+        _terminal.write(_junit.render(results), args.junit, for_people=False)
+    return int(not all(result.ok for result in results) or bool(gaps and gaps.unproven))
+
+
+def _root(path: Path) -> Path:
+    """Return the folder of rules that a file or folder belongs to: the one that holds the stages."""
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
+    root = folder.parent if folder.name in (*STAGES, "events") else folder
+    return Path(path) if root == path.resolve() else root
+
+
+def _chosen(words: Iterable[str], base: RuleBase) -> list[str] | None:
+    """Return the ids asked for by id, file or folder; None for all."""
+    asked = list(words)
+    if not asked:
+        return None
+    chosen: dict[str, None] = {}
+    for word in asked:
+        if word in base.rules:
+            chosen[word] = None
+            continue
+        path = Path(word)
+        if not path.exists():
+            raise CommandError(f"rules test: no rule and no file '{word}'{hint(word, base.rules)}")
+        place = path.resolve()
+        inside = [rule.id for rule in base.rules.values() if Path(rule.place.file).resolve().is_relative_to(place)]
+        if not inside:
+            raise CommandError(f"rules test: no rule in {word}")
+        chosen |= dict.fromkeys(inside)
+    return list(chosen)
+
+
+def _told(results: Sequence[ExampleResult], gaps: Coverage | None, verbose: bool) -> str:
+    out = []
+    for result in results:
+        if verbose or not result.ok:
+            place = result.example.place
+            said = "ok" if result.ok else f"FAIL: {line(result.problem)}"
+            out.append(f"{_short(place.file)}:{place.line}: {result.rule} {label(result)}: {said}")
+    if gaps is not None:
+        for title, names in (
+            ("rules without a firing or a silent example", gaps.unproven),
+            ("events that no example matches", gaps.unmatched),
+            ("events that nothing uses", gaps.unused_events),
+            ("symptoms that nothing uses", gaps.unused_symptoms),
+        ):
+            out.append(f"{title}: {len(names)}" + "".join(f"\n  {name}" for name in names))
+    failed = sum(not result.ok for result in results)
+    rules = len({result.rule for result in results})
+    out.append(f"{plural(rules, 'rule')}, {plural(len(results), 'example')}, {failed or 'none'} failed")
+    return "\n".join(out) + "\n"
+
+
+def label(result: ExampleResult) -> str:
+    """Return the example's name and whether it must fire; the loader calls unnamed ones "fires 1"."""
+    name = line(result.example.name)
+    return name if name.startswith(result.kind) else f"{result.kind} ({name})"
+
+
+def _short(file: str) -> str:
+    """Return a path as one would type it here."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
