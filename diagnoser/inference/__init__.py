@@ -5,6 +5,7 @@ from __future__ import annotations
 from diagnoser.inference import explain, plain
 from diagnoser.inference.adapter import problem_from_rules
 from diagnoser.inference.problem import And, Cause, CauseRule, InferenceError, Not, Or, Problem, Prop, Ref, Truth, Why
+from diagnoser.inference.strata import stratify
 
 __all__ = [
     "BACKENDS", "And", "Cause", "CauseRule", "InferenceError", "Not", "Or", "Problem", "Prop", "Ref", "Truth", "Why",
@@ -21,13 +22,14 @@ def infer(problem: Problem, backend: str = "plain") -> list[Cause]:
     that is unknown does not silence it (``Cause.doubts`` names it). Causes that only support each other are false.
     Raises InferenceError for a cycle through a negation, an unknown back end, or a back end that is not installed.
     """
+    order = stratify(problem)
     if backend == "plain":
-        values = plain.evaluate(problem)
+        values = plain.evaluate(problem, order)
     elif backend == "durable":
         # Here, not above: the package behind it is optional.
         from diagnoser.inference import durable
 
-        values = durable.evaluate(problem)
+        values = durable.evaluate(problem, order)
     else:
         raise InferenceError(f"no inference back end {backend!r}; there are {', '.join(BACKENDS)}")
-    return explain.causes(problem, values)
+    return explain.causes(problem, order, values)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from diagnoser.inference.branches import ALWAYS, Clause, clauses
 from diagnoser.inference.problem import InferenceError, Problem, Truth
 from diagnoser.inference.session import Atom, run
-from diagnoser.inference.strata import Component, strata
+from diagnoser.inference.strata import Component, Strata
 
 #: Names one session may test: a third of the number at which durable-rules stops answering.
 NAMES = 170
@@ -25,15 +25,15 @@ NAMES = 170
 CERTAIN, POSSIBLE = "certain", "possible"
 
 
-def evaluate(problem: Problem) -> dict[str, Truth]:
+def evaluate(problem: Problem, strata: Strata) -> dict[str, Truth]:
     """Return the value of every cause.
 
-    Raises InferenceError as ``plain`` does, and when the package is missing, reports an error, loses a fact, or the
-    rules do not fit its limits.
+    Raises InferenceError when the package is missing, reports an error or loses a fact, or when the rules do not fit
+    its limits.
     """
     rules = {rule.id: rule for rule in problem.rules}
     values: dict[str, Truth] = {}
-    for stratum in strata(problem):
+    for stratum in strata:
         written = {cause: clauses(rules[cause]) for component in stratum for cause in component}
         for batch in _batches(stratum, written):
             listed = [clause for cause in batch for clause in written[cause]]

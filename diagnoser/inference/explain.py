@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from diagnoser.inference.problem import And, Cause, Formula, Not, Or, Problem, Prop, Ref, Truth, Why, negated, truth
-from diagnoser.inference.strata import strata
+from diagnoser.inference.problem import (
+    And,
+    Cause,
+    CauseRule,
+    Formula,
+    Not,
+    Or,
+    Problem,
+    Prop,
+    Ref,
+    Truth,
+    Why,
+    negated,
+    references,
+    truth,
+)
+from diagnoser.inference.strata import Strata
 
 Look = Callable[[str], Truth]
 
 
-def causes(problem: Problem, values: Mapping[str, Truth]) -> list[Cause]:
+def causes(problem: Problem, strata: Strata, values: Mapping[str, Truth]) -> list[Cause]:
     """Turn the values of all causes into verdicts with their why, in the order of the rules."""
-    whens = {rule.id: rule.when for rule in problem.rules}
+    rules = {rule.id: rule for rule in problem.rules}
+    whens = {name: rule.when for name, rule in rules.items()}
     masks: dict[str, Look] = {}
-    for stratum in strata(problem):
+    for stratum in strata:
         for component in stratum:
-            masks.update(_founded(component, problem, values))
+            masks.update(_founded(component, rules, problem, values))
     found = []
     for rule in problem.rules:
         value = values[rule.id]
@@ -55,13 +71,16 @@ def why(formula: Formula, prop: Look, ref: Look) -> Why:
             return Why("and" if isinstance(formula, And) else "or", value, parts=tuple(parts))
 
 
-def _founded(component: Iterable[str], problem: Problem, values: Mapping[str, Truth]) -> dict[str, Look]:
+def _founded(
+    component: Iterable[str], rules: Mapping[str, CauseRule], problem: Problem, values: Mapping[str, Truth]
+) -> dict[str, Look]:
     """Give each cause a view of the values in which no cause proves itself.
 
     Of its own component a true cause sees only what became true in an earlier round.
     """
-    rules = {rule.id: rule for rule in problem.rules}
     members = list(component)
+    if len(members) == 1 and all(name != members[0] for name, _ in references(rules[members[0]].when)):
+        return {members[0]: values.get}
     proven: set[str] = set()
     looks: dict[str, Look] = {}
     while len(looks) < len(members):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from diagnoser.inference.problem import Problem, Truth, truth
-from diagnoser.inference.strata import strata
+from diagnoser.inference.strata import Strata
 
 
-def evaluate(problem: Problem) -> dict[str, Truth]:
+def evaluate(problem: Problem, strata: Strata) -> dict[str, Truth]:
     """Return the value of every cause.
 
     Causes of one component start false and only rise (false < unknown < true), so that causes which merely support
-    each other stay false. Raises InferenceError for a cycle through a negation.
+    each other stay false.
     """
     rules = {rule.id: rule for rule in problem.rules}
     values: dict[str, Truth] = {}
-    for stratum in strata(problem):
+    for stratum in strata:
         for component in stratum:
             values.update(dict.fromkeys(component, False))
             changed = True

@@ -8,10 +8,12 @@ from diagnoser.inference.problem import InferenceError, Problem, references
 
 #: Causes that depend on each other, in the order of the rules; mostly just one.
 Component = tuple[str, ...]
+#: Strata of components, both in an order in which they can be decided.
+Strata = list[list[Component]]
 
 
-def strata(problem: Problem) -> list[list[Component]]:
-    """Split the causes into strata of components; both lists are in an order in which they can be decided.
+def stratify(problem: Problem) -> Strata:
+    """Split the causes into strata of components.
 
     Two causes are in one component when each depends on the other (through positive references only). A cause is in
     a later stratum than every cause it negates or lists in ``unless``.
@@ -34,7 +36,7 @@ def strata(problem: Problem) -> list[list[Component]]:
     components = list(dict.fromkeys(_component(cause, reach) for cause in needs))
     # What a component needs reaches strictly less than the component itself, so this is a topological order.
     components.sort(key=lambda component: len(reach[component[0]] | {component[0]}))
-    found: list[list[Component]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
+    found: Strata = [[] for _ in range(max(level.values(), default=-1) + 1)]
     for component in components:
         found[level[component[0]]].append(component)
     return found
@@ -66,4 +68,6 @@ def _reach(cause: str, needs: Mapping[str, list[tuple[str, bool]]]) -> set[str]:
 
 
 def _component(cause: str, reach: Mapping[str, set[str]]) -> Component:
+    if cause not in reach[cause]:
+        return (cause,)
     return tuple(other for other in reach if other == cause or (other in reach[cause] and cause in reach[other]))
