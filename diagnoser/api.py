@@ -89,7 +89,8 @@ class Session:
         for run in self.runs:
             self._settle(run)
         self.judgements: list[Judgement] = [
-            judge(run, self.knowledge.base, self.knowledge.vocabulary, options.inference) for run in self.runs
+            judge(run, self.knowledge.base, self.knowledge.vocabulary, options.inference, self._before(run))
+            for run in self.runs
         ]
         self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge, options.gpu)
 
@@ -119,6 +120,11 @@ class Session:
             self.options.engine or "",
             window,
         )
+
+    def _before(self, run: Run) -> int:
+        """Count the earlier runs of the same stream: a crash loop is a finding of its own."""
+        same = (run.stream, run.sources[:1])
+        return sum(1 for other in self.runs[: run.id] if (other.stream, other.sources[:1]) == same)
 
     def _settle(self, run: Run) -> None:
         """Fix what the log alone leaves open: the version, the GPU."""

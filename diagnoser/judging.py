@@ -10,11 +10,11 @@ from diagnoser.inference import Cause, infer, problem_from_rules
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
 from diagnoser.ranking import Sighting, Window, severity_of
-from diagnoser.rules.evaluate import Evaluator
+from diagnoser.rules.evaluate import Evaluator, Options
 from diagnoser.rules.format import render
 from diagnoser.rules.model import Node, Rule, RuleBase
 from diagnoser.rules.names import references
-from diagnoser.rules.value import Proof
+from diagnoser.rules.value import UNKNOWN, Proof
 from diagnoser.times import stamp
 
 #: Lines of proof that a finding keeps per run; ranking thins them further over runs and ranks.
@@ -31,12 +31,13 @@ class Judgement:
     sightings: list[Sighting] = field(default_factory=list)
 
 
-def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str) -> Judgement:
+def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, restarts: int = 0) -> Judgement:
     """Evaluate every rule over one run, infer the causes and describe those that hold.
 
-    Raises InferenceError for an unknown or missing back end.
+    ``restarts`` counts the runs of the same stream before this one. Raises InferenceError for an unknown or missing
+    back end.
     """
-    evaluator = Evaluator(run, base, vocabulary)
+    evaluator = Evaluator(run, base, vocabulary, Options(restarts))
     judgement = Judgement(run, evaluator)
     rules = [rule for rule in base.rules.values() if rule.status != "deprecated"]
 
@@ -45,6 +46,8 @@ def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str) -> Jud
         return result.value if isinstance(result.value, bool) else None
 
     judgement.causes = infer(problem_from_rules(rules, truth), backend)
+    # Conditions that name causes can be proved only once inference has decided those.
+    evaluator.causes.update({one.id: UNKNOWN if one.holds is None else one.holds for one in judgement.causes})
     for cause in judgement.causes:
         if cause.holds is True:
             judgement.sightings.append(_sighting(base.rules[cause.id], run, base, evaluator, truth))
