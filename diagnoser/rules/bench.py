@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from diagnoser.knowledge.words import hint
@@ -14,6 +15,7 @@ from diagnoser.rules.errors import RuleError
 from diagnoser.rules.expression import ExpressionError, parse
 from diagnoser.rules.model import Node, Place
 from diagnoser.rules.names import Names
+from diagnoser.rules.shape import written
 
 Steps = Sequence[str | int]
 
@@ -28,13 +30,14 @@ class Bench:
 
     def place(self, path: Steps) -> Place:
         """Return where the part at ``path`` stands."""
-        return Place(self.document.file, *self.document.place(tuple(path)))
+        return Place(self.document.file, *self.document.place(written(self.document, path)))
 
     def fault(self, path: Steps, text: str, *, column: int = 0) -> None:
         """Note that something is wrong with the key at ``path``, or at a 1-based ``column`` of its value's text."""
-        line, at = self.document.place(tuple(path), value=column > 0)
+        steps = written(self.document, path)
+        line, at = self.document.place(steps, value=column > 0)
         if column:
-            line, at = self._inside(path, line, at, column)
+            line, at = self._inside(steps, line, at, column)
         self.errors.append(RuleError(self.document.file, line, at, text))
 
     def unknown(self, path: Steps, what: str, word: str, words: Sequence[str]) -> None:
@@ -74,23 +77,28 @@ class Bench:
             return line, column
         if node.style == "|":
             before = node.value[: at - 1]
-            return line + 1 + before.count("\n"), at - before.rfind("\n") - 1
+            return line + 1 + before.count("\n"), self._indent(line) + at - before.rfind("\n") - 1
         if node.style == ">" or node.end_mark.line != node.start_mark.line:
             return line, column
         return line, column + at - 1 + (1 if node.style in ('"', "'") else 0)
 
+    def _indent(self, line: int) -> int:
+        """Return how far the text under a ``|`` on this line is indented, which YAML takes off."""
+        try:
+            below = Path(self.document.file).read_text(encoding="utf-8").split("\n")[line]
+        except (OSError, IndexError):
+            return 0
+        return len(below) - len(below.lstrip(" "))
+
 
 def _value_node(node: Any, path: Steps) -> Any:
-    """Follow ``path`` through YAML nodes; a step into a text that stands for a list or mapping stays on it."""
+    """Follow ``path`` through YAML nodes; a step into a text that stands for a mapping stays on it."""
     for step in path:
         children = getattr(node, "value", None)
         if not isinstance(children, list):
             return node
         if isinstance(step, int):
-            pairs = children and isinstance(children[0], tuple)
-            node = node if pairs or step >= len(children) else children[step]
+            node = children[step] if step < len(children) else None
         else:
-            node = next((v for k, v in (c for c in children if isinstance(c, tuple)) if k.value == step), None)
-        if node is None:
-            return None
+            node = next((value for key, value in children if key.value == step), None)
     return node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 Engine = Literal["vllm", "sglang", "vllm-router", "sglang-router"]
 Severity = Literal["info", "warning", "critical"]
@@ -88,8 +88,9 @@ Sets = dict[
     str,
     Annotated[
         FactSource,
-        BeforeValidator(lambda value: {"field": value} if isinstance(value, str) else value),
-        WithJsonSchema({"anyOf": [{"type": "string"}, {"$ref": "#/definitions/FactSource"}]}),
+        BeforeValidator(
+            lambda value: {"field": value} if isinstance(value, str) else value, json_schema_input_type=str | FactSource
+        ),
     ],
 ]
 

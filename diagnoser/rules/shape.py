@@ -38,8 +38,22 @@ def check_shape(document: Document, model: type[Model]) -> tuple[Model | None, l
 
 def fault(document: Document, path: Sequence[str | int], text: str, *, value: bool = False) -> RuleError:
     """Make the error that says ``text`` about the part at ``path`` (its key, or with ``value`` what stands there)."""
-    line, column = document.place(tuple(path), value=value)
+    line, column = document.place(written(document, path), value=value)
     return RuleError(document.file, line, column, text)
+
+
+def written(document: Document, path: Sequence[str | int]) -> tuple[str | int, ...]:
+    """Return ``path`` without the index 0 of lists that the file writes as one bare item."""
+    data, steps = document.data, []
+    for step in path:
+        if isinstance(step, int) and not isinstance(data, list):
+            continue
+        steps.append(step)
+        if isinstance(data, dict):
+            data = data.get(step)
+        elif isinstance(data, list):
+            data = data[step] if isinstance(step, int) and step < len(data) else None
+    return tuple(steps)
 
 
 def _translate(document: Document, model: type[BaseModel], detail: Any) -> RuleError:
