@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import os
@@ -58,7 +59,7 @@ class Cache:
                 head, _, body = file.read().partition(b"\n")
             if head.decode() != f"{key} {hashlib.blake2b(body, digest_size=16).hexdigest()}":
                 return None
-            return base_from_plain(json.loads(body))
+            return _decode(body)
         except (OSError, ValueError, KeyError, TypeError, IndexError):
             return None
 
@@ -90,6 +91,17 @@ def _inputs(folders: Sequence[Path], catalog: Path) -> Iterator[Path]:
     yield from sorted(catalog.glob("catalog/*.jsonl"))
     here = Path(__file__).parent
     yield from sorted((*here.glob("*.py"), *here.glob("*.lark"), *(here.parent / "knowledge").glob("*.py")))
+
+
+def _decode(body: bytes) -> RuleBase:
+    """Return the rule base written as JSON. None of its ten thousand objects is garbage, so nobody looks for some."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return base_from_plain(json.loads(body))
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _private(status: os.stat_result) -> bool:

@@ -6,68 +6,82 @@ from typing import Any
 
 from diagnoser.rules.model import EventSpec, Node, Place, Remedy, Rule, RuleBase, Template
 
-#: Node texts repeat (a condition stands in its parent's text too), so texts are stored once and referred to by number.
-_Pool = dict[str, int]
+
+class _Pool:
+    """Nodes by number, each distinct one once and after its parts: rules repeat what they name."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[Any]] = []
+        self._numbers: dict[Any, int] = {}
+
+    def add(self, node: Node) -> int:
+        """Return the number of a node."""
+        args = [self.arg(arg) for arg in node.args]
+        key = (node.op, node.text, node.kind, repr(args))
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.rows)
+            self.rows.append([node.op, args, node.text, node.kind])
+        return number
+
+    def maybe(self, node: Node | None) -> int | None:
+        """Return the number of a node, None for none."""
+        return None if node is None else self.add(node)
+
+    def arg(self, arg: Any) -> Any:
+        """Return an argument: a node as a list of its number, a tuple as a mapping, the rest as it is."""
+        if isinstance(arg, Node):
+            return [self.add(arg)]
+        if isinstance(arg, tuple):
+            return {"t": [self.arg(item) for item in arg]}
+        if arg is None or isinstance(arg, str | int | float | bool):
+            return arg
+        raise TypeError(f"an expression holds a {type(arg).__name__}, which is not plain data")
 
 
 def base_to_plain(base: RuleBase) -> dict[str, Any]:
     """Return the rule base as plain data."""
-    pool: _Pool = {}
+    pool = _Pool()
     return {
         "rules": [_rule(rule, pool) for rule in base.rules.values()],
         "events": [_event(spec, pool) for spec in base.events.values()],
-        "symptoms": [[name, _node(node, pool)] for name, node in base.symptoms.items()],
+        "symptoms": [[name, pool.add(node)] for name, node in base.symptoms.items()],
         "problems": base.problems,
-        "texts": list(pool),
+        "nodes": pool.rows,
     }
 
 
 def base_from_plain(data: dict[str, Any]) -> RuleBase:
     """Return the rule base that `base_to_plain` wrote. Raises KeyError, TypeError or IndexError on anything else."""
-    texts: list[str] = data["texts"]
-    rules = [_to_rule(row, texts) for row in data["rules"]]
-    events = [_to_event(row, texts) for row in data["events"]]
+    nodes = _to_nodes(data["nodes"])
+    rules = [_to_rule(row, nodes) for row in data["rules"]]
+    events = [_to_event(row, nodes) for row in data["events"]]
     return RuleBase(
         rules={rule.id: rule for rule in rules},
         events={spec.name: spec for spec in events},
-        symptoms={name: _to_node(node, texts) for name, node in data["symptoms"]},
+        symptoms={name: nodes[number] for name, number in data["symptoms"]},
         problems=list(data["problems"]),
     )
 
 
-def _node(node: Node, pool: _Pool) -> list[Any]:
-    """Return [operator, text number, kind, arguments]."""
-    return [node.op, pool.setdefault(node.text, len(pool)), node.kind, [_arg(arg, pool) for arg in node.args]]
+def _to_nodes(rows: list[list[Any]]) -> list[Node]:
+    nodes: list[Node] = []
+    for op, args, text, kind in rows:
+        for at, arg in enumerate(args):
+            if type(arg) is list or type(arg) is dict:
+                args[at] = _to_arg(arg, nodes)
+        nodes.append(Node(op, tuple(args), text, kind))
+    return nodes
 
 
-def _arg(arg: Any, pool: _Pool) -> Any:
-    """Return an argument; a node and a tuple are both lists, told apart by their key."""
-    if isinstance(arg, Node):
-        return {"n": _node(arg, pool)}
-    if isinstance(arg, tuple):
-        return {"t": [_arg(item, pool) for item in arg]}
-    if arg is None or isinstance(arg, str | int | float | bool):
-        return arg
-    raise TypeError(f"an expression holds a {type(arg).__name__}, which is not plain data")
+def _to_arg(arg: Any, nodes: list[Node]) -> Any:
+    if type(arg) is list:
+        return nodes[arg[0]]
+    return tuple(_to_arg(item, nodes) for item in arg["t"]) if type(arg) is dict else arg
 
 
-def _to_node(row: list[Any], texts: list[str]) -> Node:
-    op, text, kind, args = row
-    return Node(op, tuple([_to_arg(arg, texts) if type(arg) is dict else arg for arg in args]), texts[text], kind)
-
-
-def _to_arg(arg: dict[str, Any], texts: list[str]) -> Any:
-    if "n" in arg:
-        return _to_node(arg["n"], texts)
-    return tuple(_to_arg(item, texts) if type(item) is dict else item for item in arg["t"])
-
-
-def _maybe(node: Node | None, pool: _Pool) -> list[Any] | None:
-    return None if node is None else _node(node, pool)
-
-
-def _to_maybe(row: list[Any] | None, texts: list[str]) -> Node | None:
-    return None if row is None else _to_node(row, texts)
+def _to_maybe(number: int | None, nodes: list[Node]) -> Node | None:
+    return None if number is None else nodes[number]
 
 
 def _place(place: Place) -> list[Any]:
@@ -78,12 +92,12 @@ def _event(spec: EventSpec, pool: _Pool) -> list[Any]:
     templates = [
         [t.engine, t.text, t.anchor, t.pattern, t.converters, t.versions, _place(t.place)] for t in spec.templates
     ]
-    sets = [[fact, source if isinstance(source, str) else {"n": _node(source, pool)}] for fact, source in spec.sets]
+    sets = [[fact, source if isinstance(source, str) else pool.arg(source)] for fact, source in spec.sets]
     plain = [spec.where, spec.level, spec.role, spec.phase, spec.source]
     return [spec.name, spec.title, templates, sets, plain, _place(spec.place)]
 
 
-def _to_event(row: list[Any], texts: list[str]) -> EventSpec:
+def _to_event(row: list[Any], nodes: list[Node]) -> EventSpec:
     name, title, templates, sets, (where, level, role, phase, source), place = row
     return EventSpec(
         name,
@@ -98,7 +112,7 @@ def _to_event(row: list[Any], texts: list[str]) -> EventSpec:
         level,
         role,
         phase,
-        tuple([(fact, value if isinstance(value, str) else _to_arg(value, texts)) for fact, value in sets]),
+        tuple([(fact, value if isinstance(value, str) else _to_arg(value, nodes)) for fact, value in sets]),
         source,
         Place(*place),
     )
@@ -124,39 +138,39 @@ _LISTS = ("source", "unless", "explains")
 def _remedy(remedy: Remedy, pool: _Pool) -> dict[str, Any]:
     plain: dict[str, Any] = {key: getattr(remedy, key) for key in _REMEDY}
     plain |= {"flag": remedy.flag, "env": remedy.env, "engines": remedy.engines}
-    return plain | {"to": _maybe(remedy.to, pool), "condition": _maybe(remedy.condition, pool)}
+    return plain | {"to": pool.maybe(remedy.to), "condition": pool.maybe(remedy.condition)}
 
 
-def _to_remedy(row: dict[str, Any], texts: list[str]) -> Remedy:
+def _to_remedy(row: dict[str, Any], nodes: list[Node]) -> Remedy:
     fields = {key: row[key] for key in _REMEDY}
     fields |= {key: tuple((engine, name) for engine, name in row[key]) for key in ("flag", "env")}
-    fields |= {key: _to_maybe(row[key], texts) for key in ("to", "condition")}
+    fields |= {key: _to_maybe(row[key], nodes) for key in ("to", "condition")}
     return Remedy(**fields, engines=tuple(row["engines"]))
 
 
 def _rule(rule: Rule, pool: _Pool) -> dict[str, Any]:
     plain: dict[str, Any] = {key: getattr(rule, key) for key in (*_RULE, *_LISTS)}
     return plain | {
-        "severity": [[level, _maybe(node, pool)] for level, node in rule.severity],
-        "symptoms": [[name, _node(node, pool)] for name, node in rule.symptoms],
-        "when": _node(rule.when, pool),
-        "supports": [_node(node, pool) for node in rule.supports],
+        "severity": [[level, pool.maybe(node)] for level, node in rule.severity],
+        "symptoms": [[name, pool.add(node)] for name, node in rule.symptoms],
+        "when": pool.add(rule.when),
+        "supports": [pool.add(node) for node in rule.supports],
         "remedies": [_remedy(remedy, pool) for remedy in rule.remedies],
-        "placeholders": [[text, _node(node, pool)] for text, node in rule.placeholders],
+        "placeholders": [[text, pool.add(node)] for text, node in rule.placeholders],
         "place": _place(rule.place),
     }
 
 
-def _to_rule(row: dict[str, Any], texts: list[str]) -> Rule:
+def _to_rule(row: dict[str, Any], nodes: list[Node]) -> Rule:
     fields: dict[str, Any] = {key: row[key] for key in _RULE}
     fields |= {key: tuple(row[key]) for key in _LISTS}
     return Rule(
         **fields,
-        severity=tuple([(level, _to_maybe(node, texts)) for level, node in row["severity"]]),
-        symptoms=tuple([(name, _to_node(node, texts)) for name, node in row["symptoms"]]),
-        when=_to_node(row["when"], texts),
-        supports=tuple([_to_node(node, texts) for node in row["supports"]]),
-        remedies=tuple([_to_remedy(remedy, texts) for remedy in row["remedies"]]),
-        placeholders=tuple([(text, _to_node(node, texts)) for text, node in row["placeholders"]]),
+        severity=tuple([(level, _to_maybe(node, nodes)) for level, node in row["severity"]]),
+        symptoms=tuple([(name, nodes[node]) for name, node in row["symptoms"]]),
+        when=nodes[row["when"]],
+        supports=tuple([nodes[node] for node in row["supports"]]),
+        remedies=tuple([_to_remedy(remedy, nodes) for remedy in row["remedies"]]),
+        placeholders=tuple([(text, nodes[node]) for text, node in row["placeholders"]]),
         place=Place(*row["place"]),
     )
