@@ -10,25 +10,16 @@ import pytest
 
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.knowledge.yamlfile import load as load_yaml
 from diagnoser.model import Origin, Record
 from diagnoser.rules.loader import load
 from diagnoser.rules.matcher import Matcher
 
-#: Events of other files may match the same lines; only these are looked at.
-MINE = (
-    "oom.",
-    "cuda.",
-    "cublas.",
-    "triton.",
-    "nccl.",
-    "dist.",
-    "gpu.",
-    "host.",
-    "pcie.",
-    "http.",
-    "process.",
-    "python.",
-    "net.",
+#: Events of other files may match the same lines; only those of these files are looked at.
+MINE = frozenset(
+    name
+    for file in ("torch", "nccl", "kernel", "http", "python")
+    for name in load_yaml(rules_dir() / "events" / f"{file}.yaml").data["events"]
 )
 
 
@@ -44,14 +35,14 @@ MESSAGES: list[tuple[str, dict[str, dict[str, Any]]]] = [
         "allocated memory 76.41 GiB is allocated by PyTorch, with 1.31 GiB allocated in private pools (e.g., CUDA "
         "Graphs), and 512.00 MiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large",
         {"oom.device": {"tried": 4.64, "gpu": 0, "total": 79.15, "free": 61.19 / 1024, "allocated": 76.41, "graphs": 1.31,
-                        "unallocated": 0.5, "between": "Including non-PyTorch memory, this process has 79.08 GiB memory in use."}},
+                        "unallocated": 0.5,}},
     ),
     (
         "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 20.00 MiB. GPU 1 has a total capacity of 191.98 GiB "
         "of which 0 bytes is free. Process 11 has 5.00 GiB memory in use. Process 12 has 170.50 GiB memory in use. Of the "
         "allocated memory 4.00 GiB is allocated by PyTorch, and 300.00 MiB is reserved by PyTorch but unallocated.",
         {"oom.device": {"tried": 20 / 1024, "gpu": 1, "total": 191.98, "free": 0.0, "pid": 11, "pid_gib": 5.0, "pid2": 12,
-                        "pid2_gib": 170.5, "between": "", "allocated": 4.0, "unallocated": 300 / 1024}},
+                        "pid2_gib": 170.5, "allocated": 4.0, "unallocated": 300 / 1024}},
     ),
     (
         "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 23.65 GiB total capacity; "
@@ -90,13 +81,12 @@ MESSAGES: list[tuple[str, dict[str, dict[str, Any]]]] = [
     (
         "[Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=884127, OpType=ALLREDUCE, NumelIn=1048576, "
         "NumelOut=1048576, Timeout(ms)=600000) ran for 600019 milliseconds before timing out.",
-        {"nccl.timeout": {"seq": 884127, "op": "ALLREDUCE", "sizes": "NumelIn=1048576, NumelOut=1048576,",
-                          "timeout_ms": 600000, "ran_ms": 600019}},
+        {"nccl.timeout": {"seq": 884127, "op": "ALLREDUCE", "timeout_ms": 600000, "ran_ms": 600019}},
     ),
     (
         "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(OpType=BROADCAST, Timeout(ms)=1800000) ran for "
         "1800021 milliseconds before timing out.",
-        {"nccl.timeout": {"op": "BROADCAST", "sizes": "", "timeout_ms": 1800000, "ran_ms": 1800021}},
+        {"nccl.timeout": {"op": "BROADCAST", "timeout_ms": 1800000, "ran_ms": 1800021}},
     ),
     (
         "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:317, unhandled "
@@ -127,7 +117,7 @@ MESSAGES: list[tuple[str, dict[str, dict[str, Any]]]] = [
     ("Out of memory: Kill process 123 (python) score 900 or sacrifice child",
      {"host.oom_kill": {"pid": 123, "name": "python", "score": 900}}),
     ("oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=a,task=python3,pid=77,uid=0",
-     {"host.oom_kill": {"constraint": "CONSTRAINT_MEMCG", "rest": "(null),cpuset=a,", "name": "python3", "pid": 77},
+     {"host.oom_kill": {"constraint": "CONSTRAINT_MEMCG", "name": "python3", "pid": 77},
       "host.oom_cgroup": {}}),
     ("pcieport 0000:00:01.0: AER: Uncorrected (Fatal) error received: 0000:3b:00.0", {"pcie.uncorrected": {"severity": "Fatal"}}),
     ("pcieport 0000:00:01.0: AER: Corrected error received: 0000:3b:00.0", {"pcie.corrected": {}}),
@@ -135,7 +125,7 @@ MESSAGES: list[tuple[str, dict[str, dict[str, Any]]]] = [
      {"pcie.corrected": {"type": "Physical Layer"}}),
     ("Killed", {"process.killed": {}}),
     ("/entrypoint.sh: line 12:    77 Killed                  vllm serve /models/x",
-     {"process.killed": {"line": 12, "gap": "", "pid": 77}}),
+     {"process.killed": {"line": 12, "pid": 77}}),
     ("vllm.service: Main process exited, code=killed, status=9/KILL",
      {"process.killed": {}, "process.exit": {"how": "killed", "code": 9, "status": "KILL"}}),
     ("Subprocess scheduler_0 (pid=7) crashed with exit code -9. Triggering SIGQUIT for cleanup...",
@@ -165,7 +155,7 @@ MESSAGES: list[tuple[str, dict[str, dict[str, Any]]]] = [
 @pytest.mark.parametrize(("line", "expected"), MESSAGES)
 def test_messages(matcher: Matcher, line: str, expected: dict[str, dict[str, Any]]) -> None:
     found = {match.spec.name: match.fields for match in matcher.match(Record(Origin("x", 1), line, "message"), "vllm")}
-    mine = {name: fields for name, fields in found.items() if name.startswith(MINE)}
+    mine = {name: fields for name, fields in found.items() if name in MINE}
     assert mine.keys() == expected.keys()
     for name, fields in expected.items():
         assert mine[name] == pytest.approx(fields) if _numeric(fields) else mine[name] == _close(mine[name], fields)
@@ -200,4 +190,4 @@ def _close(found: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
 )
 def test_access_lines(matcher: Matcher, line: str, expected: set[str]) -> None:
     matches = matcher.match(Record(Origin("x", 1), line, "access", level="INFO"), "sglang")
-    assert {match.spec.name for match in matches if match.spec.name.startswith("http.")} == expected
+    assert {match.spec.name for match in matches} & MINE == expected

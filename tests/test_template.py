@@ -58,6 +58,7 @@ def fields(template: str, line: str) -> dict[str, Any] | None:
         ("dict {{'a': {n:int}}}", "dict {'a': 4}", {"n": 4}),
         ("{^}Killed{$}", "Killed", {}),
         ("{^}Killed{$}", "Killed process 3", None),
+        ("reason {_} and {_:int}, code {n:int}", "reason a b and 3, code 4", {"n": 4}),
         ("a.b*c(d)", "a.b*c(d)", {}),
         ("number {n:int}", "number " + "9" * 9000, {"n": int("9" * 40)}),
         ("a.b*c(d)", "aXbbc(d)", None),
@@ -121,7 +122,7 @@ def wording(text: str, *optional: str) -> MessageTemplate:
     ("catalogue", "expected"),
     [
         (wording("took {s:.2f} s, {n:d} blocks of {kind}"), "took {s:float} s, {n:int} blocks of {kind:text}"),
-        (wording("aborted %s after %d s"), "aborted {value:text} after {value_2:int} s"),
+        (wording("aborted %s after %d s"), "aborted {_:text} after {_:int} s"),
         (wording("{Prefill|Decode} out of memory"), "{Prefill|Decode} out of memory"),
         (wording("warm-up done {(again)|}"), "warm-up done [(again)]?"),
         (wording("use {n} MiB[ of {m} MiB] now", "[ of {m} MiB]"), "use {n:text} MiB[ of {m:text} MiB]? now"),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from diagnoser.knowledge.catalog import Catalog
-from diagnoser.knowledge.records import Message
+from diagnoser.knowledge.records import Message, MessageTemplate
 from diagnoser.knowledge.words import hint
 from diagnoser.rules.bench import Bench, Steps
 from diagnoser.rules.model import EventSpec, Node, Template
@@ -23,11 +23,14 @@ def compile_event(bench: Bench, name: str, model: EventModel, catalog: Catalog) 
     """Compile one event; faults go to the bench. The facts that it sets are left to `compile_sets`."""
     path = ("events", name)
     templates: dict[tuple[str, str], Template] = {}
-    for engine, index, text in model.templates():
-        where = (*path, engine, index)
-        for template in _templates(bench, where, engine, text, model, catalog):
+    entries = [(engine, (*path, engine, index), text) for engine, index, text in model.templates()]
+    wordings = [_wordings(bench, where, engine, text, catalog) for engine, where, text in entries]
+    # What one wording of the catalogue prints as a number is a number in all of the event's.
+    kinds = typed([*chain.from_iterable(wordings)]) | model.fields
+    for (engine, where, text), found in zip(entries, wordings, strict=True):
+        for template in _templates(bench, where, engine, text, found, kinds):
             templates.setdefault((engine, template.pattern), template)
-    if not model.templates():
+    if not entries:
         bench.fault(path, f"event {name} has no template of any engine")
     if model.any and not model.source:
         bench.fault((*path, "any"), "templates of 'any' need 'source': who prints the message")
@@ -67,33 +70,34 @@ def compile_sets(bench: Bench, spec: EventSpec, model: EventModel) -> EventSpec:
     return replace(spec, sets=tuple(sets))
 
 
-def _templates(
-    bench: Bench, path: Steps, engine: str, text: TemplateText, model: EventModel, catalog: Catalog
-) -> list[Template]:
-    """Compile one entry: a text, or every kept wording of a message of the catalogue."""
+def _wordings(bench: Bench, path: Steps, engine: str, text: TemplateText, catalog: Catalog) -> list[MessageTemplate]:
+    """Return the wordings of the catalogue that an entry keeps; none for an entry with a text of its own."""
     if (text.text is None) == (text.message is None):
         bench.fault(path, "a template is a text, or {message: ID of the catalogue}")
+    if text.text is not None or text.message is None:
         return []
+    messages = [*catalog.messages(engine), *(one for one in catalog.seen_live() if one.engine == engine)]
+    message = _message(messages, text.message)
+    if message is None:
+        bench.unknown((*path, "message"), f"message of {engine}", text.message, [one.id for one in messages])
+        return []
+    found = kept(message.templates, text.match, text.drop)
+    if not found:
+        bench.fault((*path, "message"), f"no wording of message '{text.message}' is left")
+    return found
+
+
+def _templates(
+    bench: Bench, path: Steps, engine: str, text: TemplateText, wordings: list[MessageTemplate], kinds: dict[str, str]
+) -> list[Template]:
+    """Compile one entry: its text, or its wordings of the catalogue."""
     if text.text is not None:
         try:
             return [parse_template(text.text, engine, versions=text.versions, place=bench.place(path))]
         except TemplateError as error:
             bench.fault(path, error.text, column=error.column)
             return []
-    return _from_catalogue(bench, path, engine, text, model, catalog)
-
-
-def _from_catalogue(
-    bench: Bench, path: Steps, engine: str, text: TemplateText, model: EventModel, catalog: Catalog
-) -> list[Template]:
-    messages = [*catalog.messages(engine), *(one for one in catalog.seen_live() if one.engine == engine)]
-    message = _message(messages, str(text.message))
-    if message is None:
-        bench.unknown((*path, "message"), f"message of {engine}", str(text.message), [one.id for one in messages])
-        return []
     found: list[Template] = []
-    wordings = kept(message.templates, text.match, text.drop)
-    kinds = typed(wordings) | model.fields
     for wording in wordings:
         versions = f"{wording.first}..{wording.last or ''}"
         try:
@@ -101,8 +105,8 @@ def _from_catalogue(
             found.append(parse_template(spelt, engine, versions=versions, place=bench.place(path)))
         except TemplateError:
             continue  # a wording without enough fixed text; the message's other wordings serve
-    if not found:
-        bench.fault((*path, "message"), f"no wording of message '{text.message}' is left, or none can be searched for")
+    if wordings and not found:
+        bench.fault((*path, "message"), f"no wording of message '{text.message}' has enough fixed text to search for")
     return found
 
 

@@ -101,10 +101,10 @@ def _pattern(pieces: list[Piece]) -> str:
     out: list[str] = []
     for index, piece in enumerate(pieces):
         last = is_last(pieces[index + 1 :])
+        group = f"(?P<{piece.text}>" if is_field(piece) else "(?:"
         if piece.kind == "literal":
             out.append(re.escape(piece.text))
         elif piece.kind == "choice":
-            group = f"(?P<{piece.text}>" if piece.text else "(?:"
             out.append(group + "|".join(re.escape(word) for word in piece.words) + ")")
         elif piece.kind == "edge":
             out.append(EDGES[piece.text])
@@ -114,8 +114,8 @@ def _pattern(pieces: list[Piece]) -> str:
             out.append(")?")
         elif piece.kind == "quoted":
             # The regex package lets both alternatives share one group name.
-            out.append(rf"(?:'(?P<{piece.text}>[^'\n]{{0,400}})'|\"(?P<{piece.text}>[^\"\n]{{0,400}})\")")
+            out.append(rf"(?:'{group}[^'\n]{{0,400}})'|\"{group}[^\"\n]{{0,400}})\")")
         else:
             body = _LAST.get(piece.kind, _PATTERNS[piece.kind]) if last else _PATTERNS[piece.kind]
-            out.append(f"(?P<{piece.text}>{body})")
+            out.append(f"{group}{body})")
     return "".join(out)

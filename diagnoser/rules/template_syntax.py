@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 
 KINDS = ("text", "int", "float", "word", "rest", "quoted", "gib")
+#: Name of a field that is matched and not kept; it may stand several times.
+NAMELESS = "_"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 #: Marks of a line's ends, for messages of one common word: "{^}Killed{$}".
 EDGES = {"^": "^", "$": "$"}
@@ -111,7 +113,7 @@ def _field(inside: str, column: int) -> Piece:
 
 def is_field(piece: Piece) -> bool:
     """Whether a piece gives a field."""
-    return piece.kind in KINDS or (piece.kind == "choice" and piece.text != "")
+    return piece.text not in ("", NAMELESS) and (piece.kind in KINDS or piece.kind == "choice")
 
 
 def refuse(pieces: list[Piece]) -> None:
@@ -129,8 +131,8 @@ def refuse(pieces: list[Piece]) -> None:
             if piece.text in seen:
                 raise TemplateError(f"field '{piece.text}' appears twice", piece.column)
             seen.add(piece.text)
-            if piece.kind in ("text", "word", "rest") and before in ("text", "word"):
-                raise TemplateError(f"nothing tells where the field before '{piece.text}' ends", piece.column)
+        if piece.kind in ("text", "word", "rest") and before in ("text", "word"):
+            raise TemplateError(f"nothing tells where the field before '{piece.text}' ends", piece.column)
         if piece.kind == "open" and inside:
             raise TemplateError("an optional part inside an optional part", piece.column)
         if piece.kind in ("open", "close"):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from diagnoser.knowledge.records import MessageTemplate
+from diagnoser.rules.template_syntax import NAMELESS
 
 _PLACE = re.compile(
     r"\{(?P<name>[A-Za-z_]\w*)(?:![rsa])?(?::(?P<spec>[^{}|]*))?\}"  # {name:.2f}, {name!r}
@@ -94,11 +95,11 @@ def _piece(hit: re.Match[str], kinds: Mapping[str, str], names: set[str]) -> str
         words = [word for word in choice.split("|") if word]
         body = words[0] if len(words) == 1 else "{" + "|".join(words) + "}"
         return f"[{body}]?" if len(words) < choice.count("|") + 1 else body
-    name = hit["name"] or "value"
-    spec = hit["spec"] or hit["percent"] or ""
+    kind = kinds.get(hit["name"]) or _SPECS.get((hit["spec"] or hit["percent"] or "")[-1:], "text")
+    name = hit["name"] or NAMELESS
     unique, number = name, 2
     while unique in names:
         unique, number = f"{name}_{number}", number + 1
-    names.add(unique)
-    kind = kinds.get(name) or _SPECS.get(spec[-1:], "text")
+    if name != NAMELESS:
+        names.add(unique)
     return f"{{{unique}:{kind}}}"
