@@ -10,14 +10,28 @@ from dataclasses import dataclass
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.records import Message, MessageTemplate
 from diagnoser.knowledge.versions import parse_version
-from diagnoser.knowledge.wording import Gap, Token, literal_size, most_shared, rule_tokens, shared, source_tokens
+from diagnoser.knowledge.wording import (
+    Gap,
+    Token,
+    literal_size,
+    most_shared,
+    one_word_gaps,
+    rule_tokens,
+    shared,
+    source_tokens,
+)
 
 #: So much of a template's fixed text must stand in the wording; the rest may fall into the wording's placeholders,
 #: which is where values that a template spells out ("in KVPoll.Bootstrapping") come from.
 ENOUGH = 0.7
+#: Less will do where each placeholder of the wording holds a single word ("RPC call to {method} timed out."), if so
+#: many characters are fixed in both.
+_ENOUGH_WITH_WORDS, _ENOUGH_FIXED = 0.4, 16
 #: Shares that differ by less count as equal.
 _SAME = 0.01
 _WORD_LENGTH = 4
+#: A part in brackets, which may hold brackets itself.
+_BRACKETS = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]")
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,7 +56,8 @@ def ground(engine: str, text: str, catalog: Catalog) -> Grounding:
     """Look for the wordings of ``engine`` ("any": of all engines) that a template's line can come from.
 
     Wordings seen in recordings count as those read from sources. A template is grounded when a line can match both it
-    and a wording and at least 70 % of its fixed characters are fixed in the wording too.
+    and a wording, and at least 70 % of its fixed characters are fixed in the wording too, or 40 % and 16 characters
+    when the rest are single words in the wording's placeholders.
     """
     ours = rule_tokens(text)
     size = literal_size(ours)
@@ -54,7 +69,7 @@ def ground(engine: str, text: str, catalog: Catalog) -> Grounding:
     best: list[tuple[float, _Wording]] = []
     top = 0.0
     for bound, wording in bounds:
-        if bound < top - _SAME:
+        if bound < top - _SAME and (top >= ENOUGH or bound < _ENOUGH_WITH_WORDS):
             break
         share = max(shared(ours, tokens) for tokens in wording.forms) / size
         top = max(top, share)
@@ -65,7 +80,10 @@ def ground(engine: str, text: str, catalog: Catalog) -> Grounding:
     best.sort(key=lambda item: (-item[0], item[1].message.id, item[1].template.text))
     near = best[0][1].template.text
     if top < ENOUGH:
-        return Grounding(False, share=top, nearest=near)
+        best = [(share, one) for share, one in best if _by_words(ours, one, share, size)]
+        if not best:
+            return Grounding(False, share=top, nearest=near)
+        top, near = best[0][0], best[0][1].template.text
     # A wording that fits less well is another message, unless the best one is itself only close.
     fitting = [wording for share, wording in best if share >= top - _SAME]
     ids = tuple(dict.fromkeys(wording.message.id for wording in fitting))
@@ -73,6 +91,15 @@ def ground(engine: str, text: str, catalog: Catalog) -> Grounding:
     lasts = [wording.template.last for wording in fitting]
     last = None if None in lasts else max((text for text in lasts if text), key=_order)
     return Grounding(True, ids, first, last, top, near)
+
+
+def _by_words(ours: list[Token], wording: _Wording, share: float, size: int) -> bool:
+    """Tell whether a wording fits that shares little, because its placeholders hold words that ``ours`` spells out."""
+    if share < _ENOUGH_WITH_WORDS:
+        return False
+    return max(shared(ours, one_word_gaps(tokens)) for tokens in wording.forms) >= max(
+        _ENOUGH_FIXED, _ENOUGH_WITH_WORDS * size
+    )
 
 
 @dataclass(slots=True, frozen=True)
@@ -128,15 +155,15 @@ def _forms(template: MessageTemplate) -> Iterator[list[Token]]:
     Some wordings mark optional parts by brackets alone, so brackets are tried as both.
     """
     text = template.text
-    yield source_tokens(text)
     with_parts = without = text
     for part in template.optional:
         with_parts, without = with_parts.replace(part, part[1:-1]), without.replace(part, "")
     if not template.optional and "[" in text:
-        with_parts, without = re.sub(r"\[([^\[\]]*)\]", r"\1", text), re.sub(r"\[[^\[\]]*\]", "", text)
-    for form in dict.fromkeys((with_parts, without)):
-        if form != text:
-            yield source_tokens(form)
+        with_parts, without = _BRACKETS.sub(r"\1", text), _BRACKETS.sub("", text)
+    # Tracebacks print the class before the text; a template may ask for either.
+    prefix = f"{template.exception}: " if template.exception else ""
+    for form in dict.fromkeys((text, with_parts, without)):
+        yield source_tokens(prefix + form)
 
 
 def _order(text: str) -> tuple[int, ...]:

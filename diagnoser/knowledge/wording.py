@@ -41,7 +41,7 @@ def rule_tokens(text: str) -> list[Token]:
             tokens.append(hit["literal"][0])
             continue
         kind = (hit["field"] or "").partition(":")[2]
-        number = kind in ("int", "float", "gib")
+        number = kind in ("int", "float")
         tokens.append(Gap.NUMBER if number else Gap.WORD if kind == "word" else Gap.TEXT)
     return tokens + _TOKEN.findall(text[at:])
 
@@ -58,6 +58,11 @@ def source_tokens(text: str) -> list[Token]:
     return tokens + _TOKEN.findall(text[at:])
 
 
+def one_word_gaps(tokens: Sequence[Token]) -> list[Token]:
+    """Return the tokens with every gap for any text narrowed to one without blanks."""
+    return [Gap.WORD if token is Gap.TEXT else token for token in tokens]
+
+
 def literal_size(tokens: Sequence[Token]) -> int:
     """Return how many characters, blanks aside, are fixed."""
     return sum(len(token) for token in tokens if not isinstance(token, Gap) and not token.isspace())
@@ -66,10 +71,11 @@ def literal_size(tokens: Sequence[Token]) -> int:
 def shared(ours: Sequence[Token], theirs: Sequence[Token]) -> int:
     """Return how many fixed characters of ``ours`` (blanks aside) stand in ``theirs`` in the best common line.
 
-    The line must match the whole of ``ours`` and some stretch of ``theirs``, which may begin and end within a word;
+    The line must match the whole of ``ours`` and some stretch of ``theirs``; words of ours at the ends and beside
+    gaps may be parts of longer ones;
     -1 when there is none. Time grows with the product of the lengths.
     """
-    width, end = len(theirs), len(ours) - 1
+    width = len(theirs)
     row = [0] * (width + 1)  # row[j]: best so far, everything of ours so far matched, theirs read up to j
     for i, token in enumerate(ours):
         below = [-1] * (width + 1)
@@ -80,6 +86,7 @@ def shared(ours: Sequence[Token], theirs: Sequence[Token]) -> int:
                     below[j] = below[j - 1]
         else:
             gain = 0 if token.isspace() else len(token)
+            starts, ends = _open(ours, i - 1), _open(ours, i + 1)
             for j in range(width):
                 other = theirs[j]
                 if isinstance(other, Gap):
@@ -87,7 +94,7 @@ def shared(ours: Sequence[Token], theirs: Sequence[Token]) -> int:
                         below[j] = max(below[j], row[j])
                     below[j + 1] = max(below[j + 1], below[j])
                 elif row[j] >= 0 and (
-                    other == token or (i == 0 and other.endswith(token)) or (i == end and other.startswith(token))
+                    other == token or (starts and other.endswith(token)) or (ends and other.startswith(token))
                 ):
                     below[j + 1] = max(below[j + 1], row[j] + gain)
         # A gap of theirs may also stand for nothing, or end after what it took.
@@ -100,10 +107,17 @@ def shared(ours: Sequence[Token], theirs: Sequence[Token]) -> int:
 
 def most_shared(ours: Sequence[Token], theirs: frozenset[Token]) -> int:
     """Return what `shared` cannot exceed, quickly; ``theirs`` is the set of the tokens."""
-    size = sum(len(token) for token in ours if token in theirs and not isinstance(token, Gap) and not token.isspace())
-    # The first and the last may be parts of words.
-    ends = {0, len(ours) - 1} if ours else set()
-    return size + sum(len(token) for i in ends if not isinstance(token := ours[i], Gap) and token not in theirs)
+    size = 0
+    for i, token in enumerate(ours):
+        if not isinstance(token, Gap) and not token.isspace():
+            possible = token in theirs or _open(ours, i - 1) or _open(ours, i + 1)
+            size += len(token) if possible else 0
+    return size
+
+
+def _open(tokens: Sequence[Token], i: int) -> bool:
+    """Tell whether a word next to place ``i`` may be a part of a longer one: at the ends and beside gaps."""
+    return not 0 <= i < len(tokens) or isinstance(tokens[i], Gap)
 
 
 def _can_hold(gap: Gap, token: Token) -> bool:
