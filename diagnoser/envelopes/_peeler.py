@@ -9,7 +9,7 @@ from diagnoser.envelopes._ansi import strip_codes, strip_lost
 from diagnoser.envelopes._join import MAX_JOINED, Joiner, Unfinished
 from diagnoser.envelopes._peeled import Peeled
 from diagnoser.envelopes._pieces import split
-from diagnoser.envelopes._registry import LOST, Envelope, by_first
+from diagnoser.envelopes._registry import by_first
 from diagnoser.envelopes._shapes import RECORD_START
 from diagnoser.model import Line, Problem
 
@@ -37,69 +37,75 @@ class Peeler:
 
     def lines(self, raw: Iterable[tuple[str, int, bytes]]) -> Iterator[Line]:
         """Yield the lines inside ``raw`` (source name, line number, bytes); lines in pieces come when complete."""
-        first = {char: heads.match for char, heads in self._heads.items()}.get
+        first = self._heads.get
         seen = self.seen
         source = ""
         for source, number, data in raw:
             text = data.decode("utf-8", "replace")
+            heads = first(text[:1])
             # The hot path: nearly every line of a bare log needs these looks and nothing else.
-            if (
-                ((match := first(text[:1])) and match(text))
-                or "\r" in text
-                or "|" in text
-                or "\x1b" in text
-                or "\0" in text
-            ):
-                yield from self._descend(Unfinished(source, number, None, "", ()), text, counted=False)
+            if "\x1b" in text or "\0" in text or "\r" in text:
+                yield from self._peel(source, number, self._clean(text))
+            elif (heads and heads.match(text)) or "|" in text:
+                yield from self._peel(source, number, text)
             else:
                 seen["bare"] += 1
                 yield Line(source, number, text, None, "", "bare")
         for held in self._joiner.flush():
-            yield from self._descend(held, held.text(), counted=True)
+            yield from self._resume(held)
         if self._joiner.cuts:
             problem = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
             self.problems.append(Problem(source, None, problem))
 
-    def _descend(self, at: Unfinished, text: str, counted: bool) -> list[Line]:
-        """Peel level by level; what is around ``text`` so far is in ``at``. ``counted``: ``seen`` knows these lines."""
-        names, stream, time = at.names, at.stream, at.time
-        text = self._clean(text)
+    def _resume(self, held: Unfinished) -> list[Line]:
+        """Go on with a joined line, which may hold further envelopes; ``seen`` has counted its lines."""
+        return self._peel(held.source, held.number, self._clean(held.text()), held)
+
+    def _peel(self, source: str, number: int, text: str, held: Unfinished | None = None) -> list[Line]:
+        """Peel level by level; ``held`` is what a joined line was wrapped in."""
+        names, stream, time = (held.names, held.stream, held.time) if held else ((), "", None)
+        strips = 0
         while len(names) < MAX_LEVELS:
-            found = self._owner(text)
-            if found is LOST:
+            heads = self._heads.get(text[:1])
+            found = heads.owner(text) if heads else None
+            if found is None:
+                break
+            if isinstance(found, str):
+                strips += 1
+                if strips > MAX_LEVELS:
+                    break
                 text = strip_lost(text)
                 self.repairs["colours without ESC"] += 1
-                found = self._owner(text)
-            if found is None or isinstance(found, str) or found.NAME in names:
-                break  # no envelope stands inside itself
-            peeled = found.peel(text)
+                continue
+            # No envelope stands inside itself.
+            peeled = None if found.NAME in names else found.peel(text)
             if peeled is None or (peeled.weak and not self._trust(peeled)):
                 break
             names = (*names, found.NAME)
-            if peeled.drop:
-                self.seen[self._title(names)] += not counted
-                return []
-            time = time if peeled.time is None else peeled.time
-            stream = f"{stream}/{peeled.stream}" if stream and peeled.stream else stream or peeled.stream
             text = peeled.text
+            if peeled.drop:
+                self.seen[self._title(names)] += 1
+                return []
+            if peeled.time is not None:
+                time = peeled.time
+            if peeled.stream:
+                stream = f"{stream}/{peeled.stream}" if stream else peeled.stream
             if peeled.key is not None:
                 key = f"{stream}\n{peeled.key}"
                 if peeled.partial or key in self._joiner:
-                    self.seen[self._title(names)] += not counted
+                    self.seen[self._title(names)] += held is None
                     self.repairs["joined pieces"] += 1
-                    fresh = Unfinished(at.source, at.number, time, stream, names)
+                    fresh = Unfinished(source, number, time, stream, names)
                     whole = self._joiner.add(key, text, peeled.partial, fresh)
-                    return [line for held in whole for line in self._descend(held, held.text(), counted=True)]
-            text = self._clean(text)
-        title = self._title(names)
-        self.seen[title] += not counted
+                    return [line for each in whole for line in self._resume(each)]
+            if "\x1b" in text or "\0" in text or "\r" in text:
+                text = self._clean(text)
+        title = self._titles.get(names) or self._title(names)
+        if held is None:
+            self.seen[title] += 1
         if "\r" in text or "|" in text or "\n" in text:
-            return [Line(at.source, at.number, piece, time, stream, title) for piece in split(text)]
-        return [Line(at.source, at.number, text, time, stream, title)]
-
-    def _owner(self, text: str) -> Envelope | str | None:
-        heads = self._heads.get(text[:1])
-        return heads.owner(text) if heads else None
+            return [Line(source, number, piece, time, stream, title) for piece in split(text)]
+        return [Line(source, number, text, time, stream, title)]
 
     def _trust(self, peeled: Peeled) -> bool:
         """Believe a weak envelope by the text inside it, or by its stream once that text was seen."""

@@ -71,10 +71,10 @@ def by_first() -> dict[str, Heads]:
 def _heads(candidates: Sequence[Envelope], lost: bool) -> Heads:
     timed = [envelope for envelope in candidates if envelope.HEAD.startswith(TIME)]
     others = [envelope for envelope in candidates if envelope not in timed]
+    owners: list[Envelope | str] = [*timed, *others]
     branches = [f"({envelope.HEAD})" for envelope in others]
-    owners: list[Envelope | str] = [*others, *timed]
     if timed:
-        branches.append(TIME + "(?:" + "|".join(f"({envelope.HEAD[len(TIME) :]})" for envelope in timed) + ")")
+        branches.insert(0, TIME + "(?:" + "|".join(f"({envelope.HEAD[len(TIME) :]})" for envelope in timed) + ")")
     if lost:
         branches.append(f"({LOST_HEAD})")
         owners.append(LOST)

@@ -7,7 +7,8 @@ import re
 from datetime import UTC, datetime
 
 #: RFC 3339 with up to nanoseconds, as container runtimes and journald print it.
-TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
+#: Loose on purpose: it is matched on every line, and ``epoch`` refuses what is no date.
+TIME = r"[0-9]{4}-[0-9-]{5}T[0-9:.]{8,18}(?:Z|[+-][0-9:]{4,6})"
 MONTH_DAY_TIME = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?"
 
 LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|NOTICE)"

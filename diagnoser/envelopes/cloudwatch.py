@@ -9,7 +9,7 @@ from diagnoser.envelopes._shapes import TIME, epoch
 NAME = "cloudwatch"
 ORDER = 81
 FIRST = string.digits
-HEAD = rf"{TIME} [\w.-]{{1,128}}/[\w.-]{{1,128}}/[0-9a-f]{{32}}(?: |\Z)"
+HEAD = rf"{TIME} [\w.-]{{1,128}}+/[\w.-]{{1,128}}+/[0-9a-f]{{32}}(?: |\Z)"
 SAMPLES: list[Sample] = [
     (
         "2026-11-29T12:00:00.250000+00:00 ecs/vllm/0123456789abcdef0123456789abcdef INFO:     x",
@@ -19,7 +19,7 @@ SAMPLES: list[Sample] = [
     ),
 ]
 
-_LINE = re.compile(rf"({TIME}) [\w.-]{{1,128}}/([\w.-]{{1,128}}/[0-9a-f]{{32}})(?: |\Z)")
+_LINE = re.compile(rf"({TIME}) [\w.-]{{1,128}}+/([\w.-]{{1,128}}+/[0-9a-f]{{32}})(?: |\Z)")
 
 
 def peel(text: str) -> Peeled | None:

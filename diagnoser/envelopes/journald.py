@@ -1,6 +1,7 @@
 """journalctl's default output and its variants: ``Nov 29 12:00:00 host unit[pid]: text`` (also syslog files).
 
-The short form has no year and some zones are only names; such times are left out. journalctl's own lines (``-- Boot … --``) are dropped.
+The short form has no year and some zones are only names; such times are left out. journalctl's own lines
+(``-- Boot … --``) are dropped.
 """
 
 import re
@@ -19,8 +20,8 @@ _CLOCK = r"\d\d:\d\d:\d\d(?:\.\d{1,6})?"
 _FULL = rf"{_DAY}\d{{4}}-\d\d-\d\d {_CLOCK} [A-Z]{{2,5}}"
 #: ``host`` is missing with --no-hostname. Only the kernel writes without a process number in the forms whose time
 #: could also stand at the start of an ordinary line.
-_HOST = r"(?:[^\s\[:|]{1,255} )?"
-_STRICT = r"(?:[^\s\[|]{1,200}\[\d{1,10}\]|kernel):(?: |\Z)"
+_HOST = r"(?:[^\s\[:|]{1,255}+ )?"
+_STRICT = r"(?:[^\s\[|]{1,200}+\[\d{1,10}\]|kernel):(?: |\Z)"
 FIRST = "-[JFMASONDTW" + string.digits
 HEAD = (
     rf"{_NOTE}|{MONTH_DAY_TIME} {_HOST}[^\s\[]{{1,200}}(?:\[\d{{1,10}}\])?:(?: |\Z)"
@@ -50,7 +51,8 @@ SAMPLES: list[Sample] = [
 _DROP = re.compile(_NOTE)
 _LINE = re.compile(
     rf"(?:{MONTH_DAY_TIME} {_HOST}([^\s\[]{{1,200}}?)(?:\[\d{{1,10}}\])?:(?: |\Z)"
-    rf"|(?:{_MONOTONIC}|({_UNIX})|{_DAY}(\d{{4}}-\d\d-\d\d) ({_CLOCK}) ([A-Z]{{2,5}})) {_HOST}(?:([^\s\[|]{{1,200}})\[\d{{1,10}}\]|(kernel)):(?: |\Z))"
+    rf"|(?:{_MONOTONIC}|({_UNIX})|{_DAY}(\d{{4}}-\d\d-\d\d) ({_CLOCK}) ([A-Z]{{2,5}})) "
+    rf"{_HOST}(?:([^\s\[|]{{1,200}})\[\d{{1,10}}\]|(kernel)):(?: |\Z))"
 )
 
 

@@ -11,7 +11,7 @@ ORDER = 51
 #: Nanoseconds are a container runtime's.
 _ISO = rf"{TIME}(?<!\.\d{{9}}Z)(?<!\.\d{{9}}[+-]\d\d:\d\d)"
 #: The process number is required, except of the kernel: a container's line may also begin with two words and a colon.
-_WRITER = r"(?:[^\s\[:|]{1,255} )?(?:[^\s\[|(]{1,200}\[\d{1,10}\]|kernel):(?: |\Z)"
+_WRITER = r"(?:[^\s\[:|]{1,255}+ )?(?:[^\s\[|(]{1,200}+\[\d{1,10}\]|kernel):(?: |\Z)"
 FIRST = string.digits
 HEAD = rf"{_ISO} {_WRITER}"
 SAMPLES: list[Sample] = [
@@ -23,7 +23,7 @@ SAMPLES: list[Sample] = [
 
 _LINE = re.compile(
     rf"({_ISO}) "
-    r"(?:[^\s\[:|]{1,255} )?(?:([^\s\[|(]{1,200})\[\d{1,10}\]|kernel):(?: |\Z)"
+    r"(?:[^\s\[:|]{1,255}+ )?(?:([^\s\[|(]{1,200}+)\[\d{1,10}\]|kernel):(?: |\Z)"
 )
 
 

@@ -16,7 +16,7 @@ STEP = 1 << 20
 MAX_TOTAL = 64 << 30
 MAX_RATIO = 10_000
 #: Small inputs may have any ratio: they cannot hurt.
-RATIO_FREE = 64 << 20
+RATIO_FREE = 256 << 20
 #: xz streams name the memory they need; the highest preset asks for 65 MiB.
 _XZ_MEMORY = 256 << 20
 #: zstd has no bound on its output, only on its ratio (about 32,000:1 at worst): it is fed in small pieces.
