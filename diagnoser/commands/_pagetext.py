@@ -14,12 +14,13 @@ _MESSAGES_SHOWN = 4
 
 @dataclass(slots=True)
 class Section:
-    """A heading, then prose, then items, then log messages."""
+    """A heading, then prose, then named conditions, then items, then log messages."""
 
     heading: str
     prose: list[str] = field(default_factory=list)
     items: list[tuple[str, str]] = field(default_factory=list)  # what is code, what is said about it
     messages: list[str] = field(default_factory=list)
+    conditions: list[tuple[str, str]] = field(default_factory=list)
 
 
 def rule_text(page: dict[str, Any], width: int) -> str:
@@ -80,8 +81,8 @@ def _sections(page: dict[str, Any]) -> Iterator[Section]:
         prose.append(f"Surer when: {'; '.join(diagnosis['supports'])}.")
     if diagnosis["needs"]:
         prose.append(f"Needs: {diagnosis['needs']}")
-    symptoms = [(one["condition"], one["name"].replace("_", " ")) for one in diagnosis["symptoms"]]
-    yield Section("Diagnosis", prose, symptoms, list(_messages(diagnosis["messages"])))
+    conditions = [(one["name"], one["condition"]) for one in diagnosis["symptoms"]]
+    yield Section("Diagnosis", prose, [], list(_messages(diagnosis["messages"])), conditions)
     if page["mitigation"]:
         lead = "In this order, one change at a time, measured after each." if len(page["mitigation"]) > 1 else ""
         yield Section("Mitigation", [lead] if lead else [], [_remedy(one) for one in page["mitigation"]])
@@ -97,11 +98,18 @@ def _messages(messages: list[dict[str, str]]) -> Iterator[str]:
         key = (one["event"], one["engine"])
         shown[key] = shown.get(key, 0) + 1
         if shown[key] <= _MESSAGES_SHOWN:
-            versions = f" ({one['versions']})" if one["versions"] else ""
-            yield f"{one['engine']}{versions}: {one['text']}"
+            yield f"{one['engine']}{_versions(one['versions'])}: {one['text']}"
     hidden = sum(max(0, count - _MESSAGES_SHOWN) for count in shown.values())
     if hidden:
         yield f"... and {hidden} more wordings of these messages"
+
+
+def _versions(text: str) -> str:
+    """Return a range of versions in words; a range of one version is that version."""
+    first, dots, last = text.partition("..")
+    if not dots:
+        return f" ({text})" if text else ""
+    return f" ({first})" if first == last else f" ({first} to {last})" if last else f" (from {first})"
 
 
 def _remedy(one: dict[str, Any]) -> tuple[str, str]:
@@ -128,8 +136,13 @@ def _text(title: str, facts: str, sections: list[Section], width: int) -> str:
         out += ["", section.heading]
         for text in section.prose:
             out += [f"  {piece}" for piece in layout.wrap(line(text), width - 2)]
+        for name, said in section.conditions:
+            pieces = layout.wrap(line(f"{name}: {said}"), width - 6)
+            out += [("      " if i else "  - ") + piece for i, piece in enumerate(pieces)]
         for name, said in section.items:
             out += _item(line(name), line(said), width)
+        if section.conditions and section.messages:
+            out.append("  Messages that it looks for:")
         for text in section.messages:
             pieces = layout.wrap(line(text), width - 6)
             out += [("    " if i == 0 else "      ") + piece for i, piece in enumerate(pieces)]
@@ -159,6 +172,10 @@ def _markdown(title: str, facts: str, sections: list[Section]) -> str:
             items.append(f"- {code(name)}: {spoken}" if name and spoken else f"- {code(name) if name else spoken}")
         if items:
             parts.append("\n".join(items))
+        if section.conditions:
+            parts.append("\n".join(f"- {code(name)}: {code(said)}" for name, said in section.conditions))
+        if section.conditions and section.messages:
+            parts.append("Messages that it looks for:")
         if section.messages:
             parts.append(fence(section.messages))
     return "\n\n".join(parts) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diagnoser.reports import RenderOptions, layout
@@ -52,13 +53,46 @@ def _verdict(value: str, reported: bool) -> str:
     return f"not reported, its condition is {_TRUTHS.get(value, line(value))}"
 
 
-def _rows(trace: Trace, depth: int) -> Iterator[tuple[int, str, str, list[str]]]:
+def _rows(trace: Trace, depth: int, name: str = "") -> Iterator[tuple[int, str, str, list[str]]]:
+    """Yield depth, value, text and notes of a trace, the steps that only repeat folded away."""
+    if len(trace.children) == 1 and trace.text.isidentifier() and not name:
+        # A symptom and its definition are one step.
+        yield from _rows(trace.children[0], depth, trace.text)
+        return
     notes = [line(trace.note)] if trace.note else []
-    if trace.value == "unknown" and trace.needs and not trace.children:
+    text = f"{name} = {trace.text}" if name else trace.text
+    children = _operands(trace)
+    if len(children) == 1 and not children[0].children and children[0].value not in _TRUTHS:
+        # A comparison and its one measured side are one step.
+        measured = children[0]
+        text += f"    (is {measured.value})" if measured.value != "unknown" else ""
+        notes += [line(measured.note)] if measured.note else []
+        trace, children = replace(trace, needs=trace.needs | measured.needs), []
+    if trace.value == "unknown" and trace.needs and not children:
         notes.append(f"would be decided by: {', '.join(sorted(map(line, trace.needs)))}")
-    yield depth, line(trace.value), line(trace.text), notes
-    for child in trace.children if depth < _DEPTH else ():
+    yield depth, line(trace.value), line(text), notes
+    for child in children if depth < _DEPTH else ():
         yield from _rows(child, depth + 1)
+
+
+def _operands(trace: Trace) -> list[Trace]:
+    """Return the parts of a trace; "a or b or c" has three, though it was parsed as two of which one has two."""
+    word = _connective(trace)
+    if not word:
+        return list(trace.children)
+    flat: list[Trace] = []
+    for child in trace.children:
+        flat += _operands(child) if _connective(child) == word else [child]
+    return flat
+
+
+def _connective(trace: Trace) -> str:
+    bare = _bare(trace.text)
+    return next((word for word in ("or", "and") if bare == _bare(f" {word} ".join(c.text for c in trace.children))), "")
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.replace("(", " ").replace(")", " ").split())
 
 
 def _row(page: Page, depth: int, value: str, text: str, notes: list[str], width: int) -> None:

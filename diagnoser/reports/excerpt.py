@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line as harmless
@@ -20,17 +21,23 @@ _PREFIX = re.compile(
     r"(?:\(\w+(?: pid=\d+)?\)\s+)?(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[: ]\s*)?"
     r"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\s+(?:\[[\w./-]+:\d+\]\s+)?|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]]*\]\s+"
 )
+#: Stem to weight.
+Words = Mapping[str, int]
 _FIELD_END = re.compile(r"(?<=[,;]) ")
 _STEM = 6
 
 
-def stems(*texts: str) -> tuple[str, ...]:
-    """Return the word stems of a finding's texts: a line that holds them is about the finding."""
-    words = {word[:_STEM] for text in texts for word in _WORD.findall(text.lower()) if word not in _DULL}
-    return tuple(sorted(words)) + _TELLING
+def stems(title: str, *more: str) -> Words:
+    """Return the word stems of a finding's texts with their weight: a line that holds them is about the finding."""
+    found = dict.fromkeys((word for text in more for word in _words(text)), 1)
+    return found | dict.fromkeys([*_words(title), *_TELLING], 2)
 
 
-def excerpt(text: str, words: tuple[str, ...], width: int, mark: str = "…") -> str:
+def _words(text: str) -> list[str]:
+    return sorted({word[:_STEM] for word in _WORD.findall(text.lower()) if word not in _DULL})
+
+
+def excerpt(text: str, words: Words, width: int, mark: str = "…") -> str:
     """One harmless line of at most ``width`` cells around the words; of a traceback the line that says most."""
     pieces = [piece for piece in text.splitlines() if piece.strip()] or [""]
     piece = max(pieces, key=lambda each: _score(each.lower(), words)) if len(pieces) > 1 else pieces[0]
@@ -49,7 +56,7 @@ def excerpt(text: str, words: tuple[str, ...], width: int, mark: str = "…") ->
     return layout.cut(lead + whole[start:].lstrip(), width, mark)
 
 
-def _fields(text: str, width: int, words: tuple[str, ...], mark: str) -> str:
+def _fields(text: str, width: int, words: Words, mark: str) -> str:
     """Of a line of fields ("a: 1, b: 2, ...") the telling ones, then their neighbours; empty when it is none."""
     pieces = _FIELD_END.split(text)
     hits = [{word for word in words if word in piece.lower()} for piece in pieces]
@@ -57,12 +64,10 @@ def _fields(text: str, width: int, words: tuple[str, ...], mark: str) -> str:
         return ""
     kept: set[int] = set()
     told: set[str] = set()
-    while True:  # the field that adds most words first, so that two fields saying the same do not push out a third
-        gain, i = (
-            max((len(hit - told), -i) for i, hit in enumerate(hits) if i not in kept)
-            if len(kept) < len(hits)
-            else (0, 0)
-        )
+    while len(kept) < len(pieces):
+        # The field that adds most words first, so that two fields saying the same do not push out a third.
+        rest = [i for i in range(len(pieces)) if i not in kept]
+        gain, i = max((sum(words[word] for word in hits[i] - told), -i) for i in rest)
         if not gain or layout.cells(_joined(pieces, kept | {-i}, mark)) > width:
             break
         kept.add(-i)
@@ -86,7 +91,7 @@ def _joined(pieces: list[str], kept: set[int], mark: str) -> str:
     return " ".join(out)
 
 
-def _best_start(whole: str, floor: int, width: int, words: tuple[str, ...]) -> int:
+def _best_start(whole: str, floor: int, width: int, words: Words) -> int:
     """Return where to begin so that most different words are in view; the earliest such place."""
     lower = whole.lower()
     spots = sorted({spot for word in words for spot in _spots(lower, word, floor)})
@@ -119,5 +124,5 @@ def _phrase_start(whole: str, spot: int, floor: int) -> int:
     return found + 1 if found >= 0 else spot
 
 
-def _score(lower: str, words: tuple[str, ...]) -> int:
-    return sum(word in lower for word in words)
+def _score(lower: str, words: Words) -> int:
+    return sum(weight for word, weight in words.items() if word in lower)

@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 _STAMP = re.compile(r"(?:(?:(\d{4})-)?(\d\d)-(\d\d)[T ])?(\d\d):(\d\d):(\d\d)")
+_DATE = re.compile(r"\b(?:\d{4}-)?\d\d-\d\d[T ](?=\d\d:\d\d)")
 
 
 def number(value: float) -> str:
@@ -105,6 +106,12 @@ def span(start: str | None, end: str | None, dash: str = "-") -> str:
     last = clock(end) if day(start) == day(end) else f"{day(end)} {clock(end)}".strip()
     seconds = elapsed(start, end)
     return f"{first} {dash} {last}" + (f" ({duration(seconds)})" if seconds is not None else "")
+
+
+def short_window(text: str) -> str:
+    """Drop the date from a window's times when it is the same in all: the head of the report has it."""
+    dates = set(_DATE.findall(text))
+    return _DATE.sub("", text) if len(dates) == 1 else text
 
 
 def _moment(stamp: str | None) -> datetime | None:

@@ -13,7 +13,7 @@ DESCRIPTION = "for a person at a terminal (default)"
 
 def render(report: Report, options: RenderOptions) -> str:
     """Plain text of at most ``options.width`` cells, with colours only when asked for."""
-    page = Page(options)
+    page = Page(options, [source.name for source in report.inputs])
     shown = head.write(page, report)
     figures.write(page, report, shown)
     findings.write(page, report)

@@ -41,7 +41,7 @@ def _plan(page: Page, plan: Plan) -> None:
 
 def _command(page: Page, command: str) -> None:
     """Never cut and never wrapped without a backslash: it is there to be pasted."""
-    room = page.width - COLUMN - 2
+    room = page.width - COLUMN - 4
     pieces: list[str] = []
     for word in pairs(command.split(" ")):
         if pieces and layout.cells(pieces[-1]) + 1 + layout.cells(word) <= room:
@@ -81,7 +81,7 @@ def _unrecognised(page: Page, residue: list[Unrecognised]) -> None:
     for item in shown:
         since, until = clock(item.first.time), clock(item.last_time)
         when = f"{since} - {until}" if until and until != since else since
-        place = f"{layout.cut_left(line(item.first.source), 24, page.mark)}:{item.first.line}"
+        place = f"{layout.cut_left(page.source(item.first.source), 24, page.mark)}:{item.first.line}"
         lead = f"{item.level or '-'} {times}{item.count}  {place}  {when}".rstrip()
         page.add(" " * COLUMN, (layout.cut(lead, page.width - COLUMN, page.mark), "dim"))
         sample = line((item.first.text or item.template).splitlines()[0] if item.first.text or item.template else "")

@@ -7,10 +7,11 @@ from diagnoser.reports import layout
 from diagnoser.reports.safe import line
 from diagnoser.reports.sparkline import resample, sparkline
 from diagnoser.reports.text.page import Page
-from diagnoser.reports.units import quantity
+from diagnoser.reports.units import elapsed, quantity
 
 #: The fact that caps a figure: a line that runs along its limit is the finding.
 _LIMITS = {"requests.running": "limits.running", "requests.waiting": "limits.queued"}
+_MOST = 200
 #: Never worth a "zero throughout": an idle server is worth a line.
 _ALWAYS = frozenset({"requests.running", "requests.waiting", "kv.usage", "gen.tps"})
 
@@ -27,10 +28,13 @@ def write(page: Page, report: Report, run: RunReport | None) -> None:
     widths = [max((layout.cells(cell[i]) for cell in cells), default=0) for i in range(3)]
     numbers_width = len("   median    max  ") + sum(widths)
     spark_width = max((len(row.points) for row in rows), default=0)
+    slices = _slices(run)
     spark_width = max(8, min(spark_width, page.width - title_width - 2 - numbers_width - 1))
     for row, (median, most, note) in zip(rows, cells, strict=True):
         top = 1.0 if row.unit == "ratio" else row.max
-        spark = layout.pad(sparkline(resample(row.points, spark_width), top, page.options.unicode), spark_width)
+        spark = layout.pad(
+            sparkline(resample(row.points, min(spark_width, slices)), top, page.options.unicode), spark_width
+        )
         lead = f"{layout.pad(_title(row), title_width)}  "
         numbers = layout.cut(
             f"   median {median:>{widths[0]}}   {_extreme(row)} {most:>{widths[1]}}{note}",
@@ -41,6 +45,14 @@ def write(page: Page, report: Report, run: RunReport | None) -> None:
     if flat:
         page.labelled("zero throughout:", [", ".join(_title(row) for row in flat)], 0, 17, "dim")
     page.gap()
+
+
+def _slices(run: RunReport) -> int:
+    """Return how many slices of time this run can fill: one narrower than the pause between lines is no hole."""
+    seconds = elapsed(run.started, run.ended)
+    if not seconds or not run.stats_interval:
+        return _MOST
+    return max(8, min(_MOST, int(seconds / run.stats_interval / 1.5)))
 
 
 def _title(row: FigureRow) -> str:

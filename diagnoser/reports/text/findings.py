@@ -9,7 +9,7 @@ from diagnoser.reports.safe import line, lines
 from diagnoser.reports.summary import looked, recognised
 from diagnoser.reports.text import remedies
 from diagnoser.reports.text.page import Page
-from diagnoser.reports.units import clock, day
+from diagnoser.reports.units import clock, day, short_window
 
 #: Where the body of a finding begins, and its hanging column.
 INDENT = 3
@@ -59,7 +59,11 @@ def _finding(page: Page, report: Report, place: int, finding: Finding) -> None:
     for piece in pieces[1:]:
         page.add(" " * used, (piece, "title"))
     items = [] if inline else [name]
-    items += ["root cause" if finding.role == "root" else "consequence", finding.confidence, line(finding.window)]
+    items += [
+        "root cause" if finding.role == "root" else "consequence",
+        finding.confidence,
+        short_window(line(finding.window)),
+    ]
     if len(report.runs) > 1:
         items.append(_runs(report, finding))
     for piece in layout.flow([item for item in items if item], page.width - INDENT, page.dot):
@@ -86,9 +90,9 @@ def _evidence(page: Page, finding: Finding, indent: int = INDENT + 2, most: int 
     shown = finding.evidence if page.options.verbose else finding.evidence[:most]
     if not shown:
         return
-    words = stems(finding.title, finding.id)
+    words = stems(finding.title, finding.id, finding.impact)
     several_days = len({day(item.time) for item in shown}) > 1
-    places = [_place(item, page.mark) for item in shown]
+    places = [_place(page, item) for item in shown]
     times = [f"{day(item.time)} {clock(item.time)}".strip() if several_days else clock(item.time) for item in shown]
     place_width, time_width = max(map(layout.cells, places)), max(map(len, times))
     column = indent + place_width + 2 + (time_width + 2 if time_width else 0)
@@ -111,10 +115,10 @@ def _evidence(page: Page, finding: Finding, indent: int = INDENT + 2, most: int 
         page.add((" " * indent + f"{page.mark} {hidden} more (-v)", "dim"))
 
 
-def _place(item: Evidence, mark: str) -> str:
+def _place(page: Page, item: Evidence) -> str:
     """Return ``server.log:812``; of a long path the end, which tells files apart."""
     where = f":{item.line}" if item.line else ""
-    return layout.cut_left(line(item.source), _SOURCE_WIDTH - len(where), mark) + where
+    return layout.cut_left(page.source(item.source), _SOURCE_WIDTH - len(where), page.mark) + where
 
 
 def _consequences(page: Page, report: Report, root: Finding) -> None:
@@ -127,10 +131,10 @@ def _consequences(page: Page, report: Report, root: Finding) -> None:
         text = f"{line(finding.id)}{page.dot}{finding.severity}{page.dot}{line(finding.title)}"
         page.add((lead, "label"), layout.cut(text, page.width - len(lead), page.mark))
         for item in finding.evidence[:1]:
-            where = f"{_place(item, page.mark)}  {clock(item.time)}".rstrip() + "  "
+            where = f"{_place(page, item)}  {clock(item.time)}".rstrip() + "  "
             room = page.width - COLUMN - 2 - 2 * depth - layout.cells(where)
             if room >= 24:
-                proof = excerpt(item.text, stems(finding.title, finding.id), room, page.mark)
+                proof = excerpt(item.text, stems(finding.title, finding.id, finding.impact), room, page.mark)
                 page.add(" " * (COLUMN + 2 + 2 * depth), (where, "dim"), (proof, "dim"))
         first = False
     rest = [line(name) for name in root.explains if name not in named and name != root.id]

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from diagnoser.reports import layout
 from diagnoser.reports.base import RenderOptions
+from diagnoser.reports.safe import line
 
 Span = tuple[str, str]  # text, style
 
@@ -52,18 +53,18 @@ _ASCII = str.maketrans(
 class Page:
     """Collects lines. Every text added must be harmless already (``safe.line``)."""
 
-    __slots__ = ("_lines", "options", "width")
+    __slots__ = ("_lines", "_sources", "options", "width")
 
-    def __init__(self, options: RenderOptions) -> None:
+    def __init__(self, options: RenderOptions, sources: Iterable[str] = ()) -> None:
         self.options = options
         # Below 50 cells nothing can be laid out; above 160 the eye loses the line.
         self.width = max(50, min(options.width, 160))
         self._lines: list[list[Span]] = []
+        self._sources = _short_names(sources)
 
-    @property
-    def wide(self) -> bool:
-        """Whether there is room for a column of reasons beside a column of flags."""
-        return self.width >= 100
+    def source(self, name: str) -> str:
+        """Return an input's name as short as it stays the only one; the head of the report has the whole."""
+        return line(self._sources.get(name, name))
 
     @property
     def dot(self) -> str:
@@ -126,3 +127,9 @@ class Page:
                 Style.parse(name).render(text, color_system=ColorSystem.STANDARD) if name and text.strip() else text
             )
         return "".join(out).rstrip()
+
+
+def _short_names(names: Iterable[str]) -> dict[str, str]:
+    tails = {name: name.replace("\\", "/").rpartition("/")[2] or name for name in names}
+    counted = list(tails.values())
+    return {name: tail if counted.count(tail) == 1 else name for name, tail in tails.items()}
