@@ -20,6 +20,7 @@ from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.knowledge.words import hint
 from diagnoser.model import Fact, Origin, Run
 from diagnoser.rules.cache import Cache
+from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.loader import load
 from diagnoser.rules.matcher import Matcher
 from diagnoser.rules.model import RuleBase
@@ -79,7 +80,7 @@ class Session:
         inputs: Sequence[Name],
         *,
         stdin: BinaryIO | None = None,
-        options: Options = Options(),  # noqa: B008 - frozen
+        options: Options = Options(),
         knowledge: Knowledge | None = None,
     ) -> None:
         self.options = options
@@ -142,6 +143,11 @@ class Session:
                 return UNRESOLVED if flag is None else catalog.default(run.engine, flag.name, version)
 
             settle(run, default_of, UNRESOLVED)
+        evaluator = Evaluator(run, self.knowledge.base, self.knowledge.vocabulary)
+        for name, node in self.knowledge.base.derived.items():
+            value = None if name in run.facts else evaluator.result(node).value
+            if isinstance(value, int | float | str):
+                run.facts[name] = Fact(name, value, origin, "", "observed")
         if self.options.gpu:
             run.facts["gpu.name"] = Fact("gpu.name", self.options.gpu, origin, f"--gpu {self.options.gpu}", "set")
 
@@ -150,7 +156,7 @@ class Session:
         return None if flag is None else self.knowledge.catalog.has_flag(engine, flag.name, version)
 
 
-def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, options: Options = Options()) -> Report:  # noqa: B008
+def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, options: Options = Options()) -> Report:
     """Diagnose files, folders or "-" (``stdin``) and return the report.
 
     Raises InputError when nothing can be read, RuleBaseError for faulty rules, UsageError for unusable options.
@@ -161,9 +167,13 @@ def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, op
 
 def _check(options: Options) -> None:
     if options.engine and options.engine not in ENGINES:
-        raise UsageError(f"--engine {options.engine}: unknown engine; there are {', '.join(ENGINES)}{hint(options.engine, ENGINES)}")
+        raise UsageError(
+            f"--engine {options.engine}: unknown engine; there are {', '.join(ENGINES)}{hint(options.engine, ENGINES)}"
+        )
     if options.inference not in BACKENDS:
-        raise UsageError(f"--inference {options.inference}: there are {', '.join(BACKENDS)}{hint(options.inference, BACKENDS)}")
+        raise UsageError(
+            f"--inference {options.inference}: there are {', '.join(BACKENDS)}{hint(options.inference, BACKENDS)}"
+        )
 
 
 def _bound(option: str, text: str | None) -> Bound | None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import diagnoser
 from diagnoser import figures
-from diagnoser.findings import SCHEMA_VERSION, Evidence, Input, Report, RunReport, Unknown, Unrecognised
+from diagnoser.findings import SCHEMA_VERSION, Check, Evidence, Input, Report, RunReport, Unknown, Unrecognised
 from diagnoser.judging import Judgement
 from diagnoser.model import Residue, Run
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
+from diagnoser.rules.checklist import evaluate, over_runs
 from diagnoser.rules.format import render
 from diagnoser.rules.model import RuleBase
 from diagnoser.stages import Look, stages
@@ -42,7 +43,7 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
         runs=[_run(one.run, knowledge) for one in judgements],
         findings=findings,
         stages=stages(findings, _looks(judgements, base), _gpus(judgements)),
-        checklist=[],
+        checklist=over_runs({one.run.id: _checks(one, knowledge) for one in judgements if one.run.engine}),
         plan=plan,
         unknown=list(_unknowns(unknown, judgements, knowledge)),
         unrecognised=list(_residue(judgements)),
@@ -61,6 +62,11 @@ def _context(judgement: Judgement, knowledge: Knowledge) -> Context:
         knowledge.vocabulary,
         lambda text: render(text, evaluator, nodes),
     )
+
+
+def _checks(judgement: Judgement, knowledge: Knowledge) -> list[Check]:
+    evaluator = judgement.evaluator
+    return evaluate(knowledge.base.checklist, evaluator, lambda text, nodes: render(text, evaluator, nodes))
 
 
 def _looks(judgements: Sequence[Judgement], base: RuleBase) -> Iterable[Look]:

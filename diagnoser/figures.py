@@ -28,7 +28,7 @@ SHOWN = (
 
 
 def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
-    """The shown series of a run; medians over loaded rows, extremes over all."""
+    """Return the shown series of a run; medians over loaded rows, extremes over all."""
     out: dict[str, FigureRow] = {}
     for name in SHOWN:
         series = vocabulary.series.get(name)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from diagnoser import checklist
+from diagnoser.rules import checklist
+from diagnoser.rules.plain import base_from_plain, base_to_plain
 from diagnoser.findings import Check, Finding
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.rules.model import STAGES, Node
@@ -90,7 +91,8 @@ def test_the_shipped_checklist():
     assert [one.id for one in points] == [f"D{number}" for number in range(1, 9)]
     for one in points:
         assert set(one.questions) | {"unknown"} == set(one.reasons), one.id
-    assert checklist.from_plain(json.loads(json.dumps(checklist.to_plain(points)))) == points
+    base.checklist = points
+    assert base_from_plain(json.loads(json.dumps(base_to_plain(base)))).checklist == points
 
 
 def test_every_fault_of_a_checklist_at_once(tmp_path):

@@ -1,4 +1,4 @@
-"""Records in, runs out: splits lifetimes, counts phases, and hands every record to samples, events, facts or residue."""
+"""Records in, runs out: splits lifetimes and hands every record to samples, events, facts or residue."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ class Spec(Protocol):
     """What this room needs to know of an event (``rules.model.EventSpec``)."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str: ...  # noqa: D102
     @property
-    def role(self) -> str: ...
+    def role(self) -> str: ...  # noqa: D102
     @property
-    def sets(self) -> tuple[tuple[str, Any], ...]: ...
+    def sets(self) -> tuple[tuple[str, Any], ...]: ...  # noqa: D102
 
 
-#: One event found in a record: the event, the template, its typed fields, the matched line and its number in the record.
+#: One event found in a record: event, template, typed fields, the matched line and its number in the record.
 Match = tuple[Spec, Any, dict[str, Any], str, int]
 
 
 class Matcher(Protocol):
     """Finds events in a record for a given engine (``rules.matcher.Matcher``)."""
 
-    def match(self, record: Record, engine: str) -> Sequence[Match]: ...
+    def match(self, record: Record, engine: str) -> Sequence[Match]: ...  # noqa: D102
 
 
 class Readers(Protocol):
     """What the formats room offers beyond records."""
 
-    def stats(self, record: Record) -> StatsLine | None: ...
-    def dump(self, record: Record) -> fact_room.Dump | None: ...
-    def engine(self, record: Record) -> str: ...
+    def stats(self, record: Record) -> StatsLine | None: ...  # noqa: D102
+    def dump(self, record: Record) -> fact_room.Dump | None: ...  # noqa: D102
+    def engine(self, record: Record) -> str: ...  # noqa: D102
 
 
 @dataclass(slots=True)
@@ -132,9 +132,7 @@ class Collector:
         line = min(record.origin.line + offset, max(record.last_line, record.origin.line))
         text = record.text
         if offset:
-            # Show the line that matched first, then what stood around it.
-            lines = text.split("\n")
-            text = "\n".join([lines[offset] if offset < len(lines) else lines[-1], *lines[:offset]])
+            text = _line_first(text, offset)
         return Event(
             name,
             Origin(record.origin.source, line),
@@ -163,6 +161,23 @@ class Collector:
         if engine not in self._samplers:
             self._samplers[engine] = Sampler(self.vocabulary, engine)
         return self._samplers[engine]
+
+
+def _line_first(text: str, offset: int) -> str:
+    """Put the line that matched first, then the record's first line and what stood above the match.
+
+    Of a long stack the frames nearest to the exception stay: they tell where it happened.
+    """
+    lines = text.split("\n")
+    line, above = lines[min(offset, len(lines) - 1)], lines[:offset]
+    room = TEXT - len(line) - 1
+    kept: list[str] = []
+    for other in reversed(above[1:]):
+        room -= len(other) + 1
+        if room < len(above[0]):
+            break
+        kept.append(other)
+    return "\n".join([line, *above[:1], *reversed(kept)])
 
 
 def add_event(run: Run, event: Event) -> None:

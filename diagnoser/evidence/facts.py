@@ -12,6 +12,8 @@ from diagnoser.model import Event, Fact, Record, Run
 #: How much a dump is trusted where two of them name one argument: a resolved configuration beats what was asked for.
 _TRUST = {"engine_config": 2, "server_args": 1, "namespace": 1, "non_default_args": 1}
 
+#: Whose dump it is, by its kind.
+_PRINTERS = {"server_args": "sglang", "engine_config": "vllm", "non_default_args": "vllm", "namespace": "vllm"}
 _STATES = {"non_default_args": "set", "server_args": "printed", "namespace": "printed", "router_args": "printed"}
 
 #: Characters of the dump shown around one argument.
@@ -21,12 +23,15 @@ _MARGIN = 36
 class Dump(Protocol):
     """What a dialect's dump parser gives (``formats/pyrepr.py``)."""
 
-    kind: str
-    values: Mapping[str, Any]
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+
+    @property
+    def values(self) -> Mapping[str, Any]: ...  # noqa: D102
 
 
 def excerpt(text: str, start: int, end: int) -> str:
-    """The part of a long dump around one argument, cut at commas where one is near."""
+    """Cut a long dump down to the part around one argument."""
     left = max(0, start - _MARGIN)
     right = min(len(text), end + _MARGIN)
     piece = text[left:right].replace("\n", " ")
@@ -41,7 +46,8 @@ def read_dump(run: Run, record: Record, dump: Dump, vocabulary: Vocabulary) -> N
     """
     trust = _TRUST.get(dump.kind, 0)
     state = _STATES.get(dump.kind, "observed")
-    wanted = vocabulary.arg_map(run.engine)
+    # Without a prefix (SGLang to 0.2) the dump itself may be the first line, before anything names the engine.
+    wanted = vocabulary.arg_map(run.engine or _PRINTERS.get(dump.kind, ""))
     for name, part in dump.values.items():
         known = run.arguments.get(name)
         # Parsing a nested value costs far more than the rest of the dump: only values that become facts are worth it.

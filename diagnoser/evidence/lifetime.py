@@ -68,7 +68,7 @@ class Lifetime:
             self._active(record)
 
     def see_sample(self, record: Record, row: Mapping[str, float]) -> None:
-        """A statistics line: work going on means that the server serves."""
+        """Take a statistics line: work going on means that the server serves."""
         if any(row.get(name, 0.0) > 0 for name in _SERVED):
             self._active(record)
         elif self.phase == "startup":

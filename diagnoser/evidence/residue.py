@@ -1,4 +1,4 @@
-"""What no event template recognised: WARNING and ERROR records grouped by shape, so that nothing is passed over in silence."""
+"""What no event template recognised: WARNING and ERROR records by shape, so that nothing is passed over."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ _MASKS = (
 
 #: SGLang prints no level: these words in its own messages stand for one.
 _WORDS = re.compile(
-    r"\b(?:(error|exception|fatal|failed|failure|crash(?:ed)?|abort(?:ed)?|traceback|cannot|timed? ?out)|(warn(?:ing)?|deprecated))\b",
+    r"\b(?:(error|exception|fatal|failed|failure|crash(?:ed)?|abort(?:ed)?|traceback|cannot|timed? ?out)"
+    r"|(warn(?:ing)?|deprecated))\b",
     re.IGNORECASE,
 )
 
 
 def level_of(record: Record) -> str:
-    """The record's level, or one read from its words where the dialect prints none ("" means unremarkable)."""
+    """Return the record's level, or one read from its words where the dialect prints none ("" means unremarkable)."""
     if record.level or record.dialect != "sglang":
         return record.level
     if record.kind == "traceback":
@@ -39,7 +40,7 @@ def level_of(record: Record) -> str:
 
 
 def shape(text: str) -> str:
-    """The first line of a message with everything that varies masked."""
+    """Return the first line of a message with everything that varies masked."""
     head = next((line for line in text.split("\n") if line.strip()), "")[:240]
     for pattern, mask in _MASKS:
         head = pattern.sub(mask, head)
@@ -47,7 +48,7 @@ def shape(text: str) -> str:
 
 
 def exception_line(text: str) -> str:
-    """The line that names the exception: the last unindented line of a traceback, else the first line."""
+    """Return the line that names the exception: the last unindented line of a traceback, else the first line."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) > 1 and "Traceback (most recent call last)" in text:
         for line in reversed(lines):

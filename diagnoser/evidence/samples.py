@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -11,7 +12,7 @@ from diagnoser.model import NAN, Record, Run, Table
 #: Longest excerpt of a statistics line kept for evidence.
 TEXT = 400
 
-_COMBINE = {"max": max, "min": min, "sum": lambda a, b: a + b}
+_COMBINE: dict[str, Callable[[float, float], float]] = {"max": max, "min": min, "sum": operator.add}
 
 
 class Sampler:
@@ -23,7 +24,7 @@ class Sampler:
         self._combine = {name: _COMBINE[one.combine] for name, one in vocabulary.series.items() if one.combine}
 
     def values(self, stats: StatsLine) -> dict[str, float]:
-        """Series name to number; where several labels feed one series its ``combine`` decides, else the first counts."""
+        """Map series to numbers; of several labels that feed one series the first counts, or ``combine`` decides."""
         row: dict[str, float] = {}
         for label, number in stats.values.items():
             for name in self._map(label):

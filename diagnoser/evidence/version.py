@@ -1,6 +1,6 @@
 """Which version wrote a log that does not say so: read off the set of arguments in its dump.
 
-SGLang prints no version at all, but each release prints all of its arguments, and nearly every release adds or drops some.
+SGLang prints no version at all, but each release prints all of its arguments, and nearly every one adds or drops some.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Lives = Callable[[str, str, str], bool | None]
 
 
 def infer_version(run: Run, versions: Sequence[str], lives: Lives) -> str:
-    """The newest release whose arguments fit the run's dump best, "" when none fits well.
+    """Return the newest release whose arguments fit the run's dump best, "" when none fits well.
 
     ``lives(engine, argument, version)`` is the catalogue's answer, None for arguments it does not know. The answer
     also becomes the fact ``version.inferred`` so that the report can say how it is known.

@@ -39,13 +39,17 @@ class Series:
 
 @dataclass(slots=True, frozen=True)
 class FactSpec:
-    """Something that a run is. ``args`` maps engine to argument names of its dumps, by order of trust."""
+    """Something that a run is. ``args`` maps engine to argument names of its dumps, by order of trust.
+
+    ``derive`` is an expression over other facts that gives the value where nothing printed it.
+    """
 
     name: str
     title: str
     type: str
     unit: str = ""
     args: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    derive: str = ""
 
 
 @dataclass(slots=True, frozen=True)
@@ -186,9 +190,10 @@ def _series(entry: _Entry) -> Series:
 
 
 def _fact(entry: _Entry) -> FactSpec:
-    entry.only(("title", "type", "unit", "args"))
+    entry.only(("title", "type", "unit", "args", "derive"))
     unit = entry.text("unit", FACT_UNITS, required=False)
-    return FactSpec(entry.name, entry.text("title"), entry.text("type", TYPES), unit, entry.by_engine("args"))
+    derive = entry.text("derive", required=False)
+    return FactSpec(entry.name, entry.text("title"), entry.text("type", TYPES), unit, entry.by_engine("args"), derive)
 
 
 def _knob(entry: _Entry, facts: Mapping[str, FactSpec]) -> Knob:

@@ -69,7 +69,30 @@ def _build(folders: Sequence[Path], vocabulary: Vocabulary, catalog: Catalog, pa
                 continue
         problems.append(_problem(pack, wrong))
     base.problems = problems
+    _complete(base, folders[0], vocabulary)
     return base
+
+
+def _complete(base: RuleBase, shipped: Path, vocabulary: Vocabulary) -> None:
+    """Compile what speaks the rules' language outside of rule files: derived facts and the checklist."""
+    from diagnoser.rules import checklist
+
+    compiled = checklist.compiler(vocabulary, base)
+    errors = []
+    for name, fact in vocabulary.facts.items():
+        if fact.derive:
+            try:
+                base.derived[name] = compiled(fact.derive, "")
+            except ValueError as error:
+                errors.append(RuleError(str(shipped / "facts.yaml"), 1, 1, f"{name}: derive: {error}"))
+    path = shipped / "checklist.yaml"
+    if path.is_file():
+        try:
+            base.checklist = checklist.load(path, compiled)
+        except checklist.ChecklistError as error:
+            errors += [RuleError(one.file, one.line, one.column, one.text) for one in error.problems]
+    if errors:
+        raise RuleBaseError(errors)
 
 
 def _problem(pack: Pack, errors: Sequence[RuleError]) -> str:

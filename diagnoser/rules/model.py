@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,11 +124,28 @@ class Rule:
     placeholders: tuple[tuple[str, Node], ...] = ()  # every expression used inside {} of this rule's texts
 
 
+@dataclass(slots=True, frozen=True)
+class Point:
+    """One point of the checklist.
+
+    ``questions`` maps "not_applicable", "fail" and "pass" to conditions; ``reasons`` maps those and "unknown" to texts,
+    ``placeholders`` the expressions inside the braces of those texts.
+    """
+
+    id: str
+    title: str
+    questions: Mapping[str, Node]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    placeholders: Mapping[str, Node] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class RuleBase:
-    """Everything loaded: rules by id, events by name, symptoms by name (with the rule that defines each)."""
+    """Everything loaded: rules by id, events and symptoms by name, derived facts, points of the checklist."""
 
     rules: dict[str, Rule] = field(default_factory=dict)
     events: dict[str, EventSpec] = field(default_factory=dict)
     symptoms: dict[str, Node] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    derived: dict[str, Node] = field(default_factory=dict)
+    checklist: list[Point] = field(default_factory=list)

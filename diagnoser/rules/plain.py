@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnoser.rules.model import EventSpec, Node, Place, Remedy, Rule, RuleBase, Template
+from diagnoser.rules.model import EventSpec, Node, Place, Point, Remedy, Rule, RuleBase, Template
 
 
 class _Pool:
@@ -47,6 +47,8 @@ def base_to_plain(base: RuleBase) -> dict[str, Any]:
         "events": [_event(spec, pool) for spec in base.events.values()],
         "symptoms": [[name, pool.add(node)] for name, node in base.symptoms.items()],
         "problems": base.problems,
+        "derived": [[name, pool.add(node)] for name, node in base.derived.items()],
+        "checklist": [_point(point, pool) for point in base.checklist],
         "nodes": pool.rows,
     }
 
@@ -61,6 +63,25 @@ def base_from_plain(data: dict[str, Any]) -> RuleBase:
         events={spec.name: spec for spec in events},
         symptoms={name: nodes[number] for name, number in data["symptoms"]},
         problems=list(data["problems"]),
+        derived={name: nodes[number] for name, number in data["derived"]},
+        checklist=[_to_point(row, nodes) for row in data["checklist"]],
+    )
+
+
+def _point(point: Point, pool: _Pool) -> list[Any]:
+    questions = [[key, pool.add(node)] for key, node in point.questions.items()]
+    inserted = [[key, pool.add(node)] for key, node in point.placeholders.items()]
+    return [point.id, point.title, questions, dict(point.reasons), inserted]
+
+
+def _to_point(row: list[Any], nodes: list[Node]) -> Point:
+    name, title, questions, reasons, inserted = row
+    return Point(
+        name,
+        title,
+        {key: nodes[number] for key, number in questions},
+        reasons,
+        {key: nodes[number] for key, number in inserted},
     )
 
 

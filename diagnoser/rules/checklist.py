@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from diagnoser.findings import Check
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.knowledge.yamlfile import Document, YamlError
-from diagnoser.knowledge.yamlfile import load as load_yaml
-from diagnoser.rules.model import Node, RuleBase
-from diagnoser.rules.nodes import from_json, to_json
+from diagnoser.rules.model import Node, Point, RuleBase
 from diagnoser.rules.texts import TextError, placeholders
+
+if TYPE_CHECKING:
+    from diagnoser.knowledge.yamlfile import Document, YamlError
 
 #: Questions of a point in the order they are asked, with the state that a yes gives.
 QUESTIONS = {"not_applicable": "n/a", "fail": "fail", "pass": "pass"}
@@ -37,21 +36,6 @@ class Judge(Protocol):
     """Evaluates expressions over one run."""
 
     def result(self, node: Node) -> Judged: ...  # noqa: D102
-
-
-@dataclass(slots=True, frozen=True)
-class Point:
-    """One point.
-
-    ``questions`` maps "not_applicable", "fail" and "pass" to conditions; ``reasons`` maps those and "unknown" to texts;
-    ``placeholders`` maps what stands in their braces to expressions.
-    """
-
-    id: str
-    title: str
-    questions: Mapping[str, Node]
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    placeholders: Mapping[str, Node] = field(default_factory=dict)
 
 
 class ChecklistError(Exception):
@@ -84,36 +68,11 @@ def compiler(vocabulary: Vocabulary, base: RuleBase) -> Compiler:
     return lambda text, want: check(parse(text), names, want)
 
 
-def to_plain(points: Sequence[Point]) -> list[dict[str, Any]]:
-    """Return a compiled checklist as data for a cache; ``from_plain`` gives an equal one back."""
-    return [
-        {
-            "id": point.id,
-            "title": point.title,
-            "questions": {key: to_json(node) for key, node in point.questions.items()},
-            "reasons": dict(point.reasons),
-            "placeholders": {key: to_json(node) for key, node in point.placeholders.items()},
-        }
-        for point in points
-    ]
-
-
-def from_plain(data: Sequence[Mapping[str, Any]]) -> list[Point]:
-    """Rebuild what ``to_plain`` made. Raises KeyError on anything else."""
-    return [
-        Point(
-            one["id"],
-            one["title"],
-            {key: from_json(node) for key, node in one["questions"].items()},
-            one["reasons"],
-            {key: from_json(node) for key, node in one["placeholders"].items()},
-        )
-        for one in data
-    ]
-
-
 def load(path: Path, compiled: Compiler) -> list[Point]:
     """Read a checklist file. Raises ChecklistError that lists every fault."""
+    from diagnoser.knowledge.yamlfile import YamlError
+    from diagnoser.knowledge.yamlfile import load as load_yaml
+
     try:
         document = load_yaml(path)
     except YamlError as error:
