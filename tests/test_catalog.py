@@ -10,14 +10,23 @@ import pytest
 
 from diagnoser.knowledge import catalog_build
 from diagnoser.knowledge.catalog import UNRESOLVED, Catalog
+from diagnoser.knowledge.gpus import GpuTable, find_gpu
+from diagnoser.knowledge.grounding import ground
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.versions import VersionList, parse_version
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.knowledge.wording import rule_tokens, shared, source_tokens
+from diagnoser.knowledge.yamlfile import YamlError
 
 
 @pytest.fixture(scope="module")
 def catalog():
     return Catalog(rules_dir())
+
+
+@pytest.fixture(scope="module")
+def gpus():
+    return GpuTable.load(rules_dir())
 
 
 # -- versions
@@ -359,3 +368,163 @@ def test_reading_every_table_is_quick(catalog):
     for engine in fresh.engines():
         fresh.flags(engine), fresh.envs(engine), fresh.messages(engine)
     assert time.process_time() - started < 1.0  # 0.12 here
+
+
+# -- grounding
+
+
+@pytest.mark.parametrize(
+    ("engine", "template", "message"),
+    [
+        (
+            "sglang",
+            "Retract requests. #retracted_reqs: {n:int}, #new_token_ratio: {a:float} -> {b:float}",
+            "retract",
+        ),
+        ("sglang", "timed out after {s:float}s in KVPoll.Bootstrapping", "pd_timeout"),
+        ("sglang", "Prefill batch [{i:int}], #new-seq: {n:int}", "prefill_batch"),  # optional part of the wording
+        ("vllm", "No available memory for the cache blocks", "mem.no_cache_blocks"),
+        ("vllm", "Prefix cache hit rate: {x:float}%, Corrupted: {n:int} reqs", "stats.v1"),
+        ("vllm", "Waiting: {w:int} reqs[, Deferred: {d:int} reqs]?[, Preemptions: {n:int}]?", "stats.v1"),
+        ("vllm", "RPC call to execute_model timed out.", "comms.rpc_timeout"),  # a value where the source has a field
+        ("vllm", "is preempted by PreemptionMode.RECOMPUTE mode", "kv.preempted_v0"),
+        ("vllm", "Failed core proc(s): {{'{name}': {code:int}", "dead.core_init_failed"),  # literal braces
+        ("vllm", "Engine process (pid {pid:int}) died", "live.vllm.engine_process_died"),
+        ("vllm", "MQEngineDeadError: Engine process (pid {pid:int}) died", "live.vllm.engine_process_died"),
+        (
+            "vllm-router",
+            "Timeout {s:int}s waiting for hosts {hosts} to become healthy",
+            "live.vllm-router.start_timeout",
+        ),
+        ("any", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {s:gib}", "torch_oom"),
+    ],
+)
+def test_grounded(catalog, engine, template, message):
+    found = ground(engine, template, catalog)
+    assert found.found, found
+    assert message in found.messages
+    assert found.first
+
+
+@pytest.mark.parametrize(
+    ("engine", "template"),
+    [
+        ("vllm", "KV cache pool is full. Retract requests."),  # the other engine's
+        ("vllm", "Engine process (pid {pid:int}) vanished"),
+        ("vllm", "GPU KV cache usage: {x:float}%, Preemptions: {n:int}"),  # the wrong way round
+        ("vllm", "The flux capacitor is out of plutonium"),
+        ("vllm", "{x}"),
+        ("vllm", ""),
+        ("sglang", "KV cache pool is full. Requests are retracted gracefully and politely"),
+        ("nobody", "No available memory for the cache blocks"),
+    ],
+)
+def test_not_grounded(catalog, engine, template):
+    found = ground(engine, template, catalog)
+    assert not found.found, found
+    assert found.messages == ()
+
+
+def test_grounding_tells_the_versions(catalog):
+    found = ground("sglang", "Decode out of memory happened. #retracted_reqs: {n:int}", catalog)
+    assert (found.first, found.last) == ("0.2.15", "0.4.6.post5")
+    found = ground("vllm", "Corrupted: {n:int} reqs", catalog)
+    assert found.last is None
+
+
+def test_grounding_finds_every_wording_of_the_catalogue_itself(catalog):
+    """A template written straight from a wording is grounded in it, whatever odd characters it holds."""
+    for engine in ("vllm", "sglang"):
+        for message in catalog.messages(engine)[::7]:
+            text = message.templates[0].text.split("\n")[0]
+            plain = text.replace("{", "\x01{").replace("}", "}\x01").split("\x01")
+            template = "".join("{x}" if piece.startswith("{") else piece for piece in plain)
+            if len(template) > 30 and "{{" not in template and "[" not in template and "%" not in template:
+                assert ground(engine, template, catalog).share > 0.6, template
+
+
+def test_shared_counts_characters_of_the_best_common_line():
+    def both(ours, theirs):
+        return shared(rule_tokens(ours), source_tokens(theirs))
+
+    assert both("a b", "a b") == 2
+    assert both("one two", "zero one two three") == 6
+    assert both("one two", "one three two") == -1
+    assert both("one {x} two", "one three two") == 6
+    assert both("one {x:int} two", "one three two") == -1
+    assert both("one 12 two", "one {n:d} two") == 6
+    assert both("one twelve two", "one {n:d} two") == -1
+    assert both("alpha", "alphabet") == 5
+    assert both("{x}", "anything") == 0
+    assert both("x", "") == -1
+
+
+# -- GPUs
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu"),
+    [
+        ("NVIDIA H100 80GB HBM3", "h100_sxm"),
+        ("NVIDIA_H100_80GB_HBM3", "h100_sxm"),
+        ("H100-80GB", "h100_sxm"),
+        ("NVIDIA H100 PCIe", "h100_pcie"),
+        ("NVIDIA H100 NVL", "h100_nvl"),
+        ("NVIDIA A100-SXM4-80GB", "a100_sxm_80gb"),
+        ("NVIDIA A100 80GB PCIe", "a100_pcie_80gb"),
+        ("A100-PCIE-40GB", "a100_pcie_40gb"),
+        ("NVIDIA L4", "l4"),
+        ("l40s", "l40s"),
+        ("Tesla T4", "t4"),
+        ("Tesla V100-SXM2-32GB", "v100_sxm2_32gb"),
+        ("NVIDIA GeForce RTX 3090 Ti", "rtx_3090_ti"),
+        ("NVIDIA GH200 480GB", "gh200_96gb"),
+        ("NVIDIA H20", "h20"),
+        ("NVIDIA B300 SXM6 AC", "b300"),
+        ("AMD Instinct MI300X OAM", "mi300x"),
+        ("AMD_Instinct_MI325X", "mi325x"),
+        ("NVIDIA_RTX_PRO_6000_Blackwell_Workstation_Edit", "rtx_pro_6000"),
+        ("A100", None),  # 40 or 80 GB
+        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", None),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", None),
+        ("Radeon", None),
+        ("", None),
+    ],
+)
+def test_find_gpu(gpus, text, gpu):
+    found = gpus.find(text)
+    assert (found and found.id) == gpu
+
+
+def test_gpu_figures(gpus):
+    found = find_gpu("NVIDIA H100 80GB HBM3")
+    assert (found.memory_gib, found.bandwidth_gbs, found.bf16_tflops, found.capability) == (80, 3350, 989, "9.0")
+    assert found.nvlink
+    assert found.attention == {"vllm": "FLASH_ATTN", "sglang": "fa3"}
+    for gpu in gpus.gpus.values():
+        assert gpu.source
+        assert 8 <= gpu.memory_gib <= 300
+        assert 200 <= gpu.bandwidth_gbs <= 8000
+        assert gpu.names
+        for low, high in ((gpu.bf16_tflops, gpu.fp8_tflops), (gpu.fp8_tflops, gpu.fp4_tflops)):
+            assert low is None or high is None or 1.9 < high / low < 4.1, gpu.id
+        assert all(gpus.find(name) is gpu for name in gpu.names), gpu.id
+
+
+@pytest.mark.parametrize(
+    ("row", "word"),
+    [
+        ("{title: x}", "missing"),
+        ("3", "mapping"),
+        ("{title: x, names: [x], arch: hoper, memory_gib: 1, link: none, source: s}", "did you mean hopper"),
+        ("{title: x, names: [x], arch: hopper, memory_gib: 1, link: nolink, source: s}", "unknown link"),
+        ("{title: x, names: [x], arch: hopper, memory_gib: one, link: none, source: s}", "wrong kind"),
+        ("{title: x, nams: [x], arch: hopper, memory_gib: 1, link: none, source: s}", "did you mean names"),
+    ],
+)
+def test_a_faulty_gpu_table_names_the_place(tmp_path, row, word):
+    head = 'architectures:\n  hopper: {vendor: nvidia, capability: "9.0"}\ngpus:\n'
+    (tmp_path / "gpus.yaml").write_text(f"{head}  x: {row}\n")
+    with pytest.raises(YamlError, match=word) as caught:
+        GpuTable.load(tmp_path)
+    assert caught.value.line == 4
