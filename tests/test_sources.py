@@ -131,7 +131,7 @@ def test_compressed_files_and_pipes_by_magic(ending: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("ending", PACK)
 @pytest.mark.parametrize("damage", ["cut", "garbage", "broken"])
 def test_damaged_compression_gives_what_can_be_had(ending: str, damage: str) -> None:
-    data = b"".join(b"%d %s %d\n" % (n, LINE, n * n * 7919) for n in range(200_000))
+    data = b"".join(b"%d %s %d\n" % (n, LINE, n * n * 7919) for n in range(40_000))
     packed = bytearray(PACK[ending](data))
     if damage == "cut":
         del packed[-len(packed) // 4 :]
@@ -148,13 +148,13 @@ def test_damaged_compression_gives_what_can_be_had(ending: str, damage: str) -> 
         assert b"\n".join(got) + b"\n" == data
     else:
         assert problem.line is not None
-        assert len(got) > 50_000 or ending == "xz" or damage == "broken"
+        assert len(got) > 10_000 or ending == "xz" or damage == "broken"
         assert got[:1000] == data.split(b"\n")[:1000]
 
 
 def test_a_decompression_bomb_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compression, "RATIO_FREE", 4 << 20)
-    source = piped(bz2.compress(LINE + b"\n" + b"a" * (200 << 20)))
+    source = piped(bz2.compress(LINE + b"\n" + b"a" * (40 << 20)))
     texts(source)
     assert "grows to" in source.problems[0].text
     assert source.bytes < 20 << 20

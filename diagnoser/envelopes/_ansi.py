@@ -10,12 +10,12 @@ _CODES = re.compile(
 )
 #: What an ESC byte becomes when a log is pasted, shown by ``cat -v``, or escaped by a syslog daemon or JSON twice.
 _LOST = r"(?:#033|\^\[|␛|\\x1[bB]|\\u001[bB]|\\033|\\e)?"
-_CODE = rf"{_LOST}\[\d{{1,3}}(?:;\d{{1,3}}){{0,6}}m"
+_CODE = rf"{_LOST}\[[0-9]{{1,3}}+(?:;[0-9]{{1,3}}+){{0,6}}m"
 _SGR = re.compile(_CODE)
 #: Where a colour without ESC is believed: at the start of a line, or right after SGLang's time. Colours quoted in the
 #: middle of other text (a prompt, a JSON body) are left alone.
 LOST_FIRST = "[#^␛\\"
-LOST_HEAD = rf"(?:\[\d{{4}}-\d\d-\d\d[^\]]{{1,60}}\] )?{_CODE}"
+LOST_HEAD = rf"\[[0-9]{{4}}-[^\]]{{1,60}}+\] (?=[\[#^␛\\]){_CODE}|{_CODE}"
 
 
 def strip_codes(text: str) -> str:

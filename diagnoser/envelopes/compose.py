@@ -12,8 +12,9 @@ from diagnoser.envelopes._shapes import LEVEL
 NAME = "compose"
 ORDER = 40
 _WORD = r"[A-Za-z0-9][\w.-]{0,127}+"
+_NAME = r"[A-Za-z][\w.-]{0,127}+"
 FIRST = string.ascii_letters + string.digits + "["
-HEAD = rf"(?:\[{_WORD}\]|{_WORD}) {{1,64}}+\|(?: |\Z)"
+HEAD = rf"(?:\[{_NAME}\]|{_WORD}) {{1,64}}+\|(?: |\Z)"
 SAMPLES: list[Sample] = [
     ("llm-sglang-1  | [2026-08-05 06:11:50] x", "[2026-08-05 06:11:50] x", None, "llm-sglang-1"),
     ("[sglang]       | [2026-06-24 11:41:20] x", "[2026-06-24 11:41:20] x", None, "sglang"),

@@ -13,7 +13,7 @@ from diagnoser.envelopes._shapes import MONTH_DAY_TIME, epoch, unit
 NAME = "journald"
 ORDER = 50
 _NOTE = r"-- (?:Boot [0-9a-f]{32}|Reboot|Journal begins at |Logs begin at |No entries)"
-_MONOTONIC = r"\[ {0,8}\d{1,9}\.\d{6}\]"
+_MONOTONIC = r"\[ {0,8}+[0-9]{1,9}+\.[0-9]{6}\]"
 _UNIX = r"\d{9,11}\.\d{6}"
 _DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) "
 _CLOCK = r"\d\d:\d\d:\d\d(?:\.\d{1,6})?"
