@@ -21,6 +21,7 @@ from diagnoser.knowledge.words import hint
 from diagnoser.model import Fact, Origin, Run
 from diagnoser.rules.cache import Cache
 from diagnoser.rules.evaluate import Evaluator
+from diagnoser.rules.fields import evaluate_fields
 from diagnoser.rules.loader import load
 from diagnoser.rules.matcher import Matcher
 from diagnoser.rules.model import RuleBase
@@ -118,6 +119,7 @@ class Session:
             sources,
             self.knowledge.vocabulary,
             self.knowledge.matcher,
+            evaluate_fields,
             self.options.engine or "",
             window,
         )

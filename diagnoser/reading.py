@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from diagnoser.envelopes import Peeler
 from diagnoser.evidence import Collector
-from diagnoser.evidence.facts import Dump
+from diagnoser.evidence.facts import Compute, Dump
 from diagnoser.findings import Input
 from diagnoser.formats import dynamo, sglang, vllm
 from diagnoser.formats.base import StatsLine
@@ -70,11 +70,12 @@ def read(
     sources: Sequence[Source],
     vocabulary: Vocabulary,
     matcher: Any,
+    compute: Compute,
     engine: str = "",
     window: Window | None = None,
 ) -> tuple[list[Run], list[Input]]:
     """Read every log source to its end and return the runs and what could be read of each input."""
-    collector = Collector(vocabulary, matcher, Readers(), engine)
+    collector = Collector(vocabulary, matcher, Readers(), compute, engine)
     inputs = []
     for source in sources:
         if source.kind == "log":

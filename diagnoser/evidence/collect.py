@@ -54,6 +54,7 @@ class Collector:
     vocabulary: Vocabulary
     matcher: Matcher
     readers: Readers
+    compute: fact_room.Compute
     engine: str = ""
     runs: list[Run] = field(default_factory=list)
     _open: dict[str, Lifetime] = field(default_factory=dict)
@@ -126,7 +127,7 @@ class Collector:
         add_event(life.run, event)
         life.see_event(record, spec.role, spec.name)
         if spec.sets:
-            fact_room.apply_event(life.run, event, spec.sets)
+            fact_room.apply_event(life.run, event, spec.sets, self.compute)
 
     def _make(self, life: Lifetime, record: Record, name: str, fields: dict[str, Any], offset: int) -> Event:
         line = min(record.origin.line + offset, max(record.last_line, record.origin.line))

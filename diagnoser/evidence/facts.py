@@ -12,12 +12,17 @@ from diagnoser.model import Event, Fact, Record, Run
 #: How much a dump is trusted where two of them name one argument: a resolved configuration beats what was asked for.
 _TRUST = {"engine_config": 2, "server_args": 1, "namespace": 1, "non_default_args": 1}
 
+_STATES = {"non_default_args": "set", "server_args": "printed", "namespace": "printed", "router_args": "printed"}
+
 #: Whose dump it is, by its kind.
 _PRINTERS = {"server_args": "sglang", "engine_config": "vllm", "non_default_args": "vllm", "namespace": "vllm"}
-_STATES = {"non_default_args": "set", "server_args": "printed", "namespace": "printed", "router_args": "printed"}
 
 #: Characters of the dump shown around one argument.
 _MARGIN = 36
+
+
+#: Evaluates an expression over an event's fields (``rules.fields.evaluate_fields``).
+Compute = Callable[[Any, Mapping[str, Any], Run], Any]
 
 
 class Dump(Protocol):
@@ -93,12 +98,13 @@ def set_fact(run: Run, name: str, fact: Fact, resolved: bool = False) -> None:
     run.facts[name] = Fact(name, fact.value, fact.origin, fact.excerpt, state)
 
 
-def apply_event(run: Run, event: Event, sets: tuple[tuple[str, Any], ...]) -> None:
-    """Set the facts that an event's template names: from a field, or a constant."""
+def apply_event(run: Run, event: Event, sets: tuple[tuple[str, Any], ...], compute: Compute) -> None:
+    """Set the facts that an event's template names: from a field, or from an expression over fields.
+
+    The first printed outcome counts; it beats the argument that it came from (a reduced limit, a chosen backend).
+    """
     for name, source in sets:
-        value = event.fields.get(source) if isinstance(source, str) else source.args[0]
-        if value is not None and name not in run.facts:
-            run.facts[name] = Fact(name, value, event.origin, event.text.split("\n", 1)[0][:300], "observed")
-        elif value is not None and run.facts[name].state != "observed":
-            # A printed outcome (a reduced limit, a chosen backend) beats the argument it came from.
+        value = event.fields.get(source) if isinstance(source, str) else compute(source, event.fields, run)
+        known = run.facts.get(name)
+        if isinstance(value, int | float | str) and (known is None or known.state != "observed"):
             run.facts[name] = Fact(name, value, event.origin, event.text.split("\n", 1)[0][:300], "observed")

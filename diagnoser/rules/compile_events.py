@@ -34,11 +34,10 @@ def compile_event(bench: Bench, name: str, model: EventModel, catalog: Catalog) 
         bench.fault(path, f"event {name} has no template of any engine")
     if model.any and not model.source:
         bench.fault((*path, "any"), "templates of 'any' need 'source': who prints the message")
-    _one_type_per_field(bench, path, list(templates.values()))
     return EventSpec(
         name=name,
         title=model.title or name,
-        templates=tuple(templates.values()),
+        templates=tuple(_one_type_per_field(list(templates.values()))),
         where=model.where,
         level=model.level,
         role=model.role,
@@ -118,13 +117,16 @@ def _message(messages: Sequence[Message], name: str) -> Message | None:
     return replace(same[0], templates=tuple(chain.from_iterable(message.templates for message in same)))
 
 
-def _one_type_per_field(bench: Bench, path: Steps, templates: list[Template]) -> None:
-    """Require that a field is a number in every template of its event, or in none."""
-    kinds: dict[str, str] = {}
+def _one_type_per_field(templates: list[Template]) -> list[Template]:
+    """Make a field text where some wordings print a number and others do not: engines reword their messages."""
+    kinds: dict[str, set[bool]] = {}
     for template in templates:
         for field, kind in template.converters:
-            first = kinds.setdefault(field, kind)
-            if (kind in _NUMBERS) != (first in _NUMBERS):
-                text = f"field '{field}' is {first} in one template and {kind} in another; 'fields: {{{field}: …}}'"
-                bench.fault(path, f"{text} types the catalogue's")
-                kinds[field] = kind
+            kinds.setdefault(field, set()).add(kind in _NUMBERS)
+    mixed = {field for field, numbers in kinds.items() if len(numbers) > 1}
+    if not mixed:
+        return templates
+    return [
+        replace(one, converters=tuple((field, "text" if field in mixed else kind) for field, kind in one.converters))
+        for one in templates
+    ]
