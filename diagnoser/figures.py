@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable
+from itertools import compress, pairwise
+from math import fsum
+from operator import and_
 
 from diagnoser.findings import FigureRow
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -30,37 +31,41 @@ SHOWN = (
 def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
     """Return the shown series of a run; medians over loaded rows, extremes over all."""
     out: dict[str, FigureRow] = {}
+    tables = [(table, _busy(table)) for table in run.tables.values()]
     for name in SHOWN:
         series = vocabulary.series.get(name)
         if series is None:
             continue
-        points = [(t, v, busy) for table in run.tables.values() for t, v, busy in _points(table, name)]
-        if not points:
-            continue
-        loaded = [v for _, v, busy in points if busy] or [v for _, v, _ in points]
-        values = [v for _, v, _ in points]
-        out[name] = FigureRow(
-            name,
-            series.title,
-            series.unit,
-            statistics.median(loaded),
-            max(values),
-            min(values),
-            len(values),
-            _slices(points, run),
-        )
+        times: list[float] = []
+        values: list[float] = []
+        loaded: list[float] = []
+        for table, busy in tables:
+            column = table.columns.get(name)
+            if column is not None:
+                present = [value == value for value in column]  # a field that its line lacks is NaN
+                times += compress(table.time, present)
+                values += compress(column, present)
+                loaded += compress(column, map(and_, present, busy))
+        if values:
+            out[name] = FigureRow(
+                name,
+                series.title,
+                series.unit,
+                _median(loaded or values),
+                max(values),
+                min(values),
+                len(values),
+                _slices(times, values),
+            )
     return out
 
 
 def interval(run: Run) -> float | None:
     """Median seconds between statistics lines of one rank, None where the log has no times."""
     gaps = [
-        later - earlier
-        for table in run.tables.values()
-        for earlier, later in zip(table.time, table.time[1:], strict=False)
-        if later > earlier
+        later - earlier for table in run.tables.values() for earlier, later in pairwise(table.time) if later > earlier
     ]
-    return statistics.median(gaps) if gaps else None
+    return _median(gaps) if gaps else None
 
 
 def samples(run: Run) -> int:
@@ -68,26 +73,35 @@ def samples(run: Run) -> int:
     return int(sum(sum(table.weight) for table in run.tables.values()))
 
 
-def _points(table: Table, name: str) -> Iterable[tuple[float, float, bool]]:
-    column = table.columns.get(name)
-    if column is None:
-        return
+def _busy(table: Table) -> list[bool]:
+    """Which rows were under load: requests run, or wait, or the table does not tell."""
     running, waiting = table.columns.get("requests.running"), table.columns.get("requests.waiting")
-    for i, value in enumerate(column):
-        if value == value:
-            busy = (running is None or running[i] != 0) or (waiting is not None and waiting[i] > 0)
-            yield table.time[i], value, busy
+    if running is None:
+        return [True] * len(table)
+    if waiting is None:
+        return [count != 0 for count in running]
+    return [count != 0 or queue > 0 for count, queue in zip(running, waiting, strict=True)]
 
 
-def _slices(points: list[tuple[float, float, bool]], run: Run) -> list[float | None]:
-    timed = [(t, v) for t, v, _ in points if t == t]
+def _slices(times: list[float], values: list[float]) -> list[float | None]:
+    timed = [(t, v) for t, v in zip(times, values, strict=True) if t == t]
     if len(timed) < 2 or timed[-1][0] <= timed[0][0]:
-        values = [v for _, v, _ in points]
         step = max(1, -(-len(values) // SLICES))
-        return [statistics.fmean(values[i : i + step]) for i in range(0, len(values), step)]
-    start, end = min(t for t, _ in timed), max(t for t, _ in timed)
+        return [_mean(values[i : i + step]) for i in range(0, len(values), step)]
+    start, end = min(timed)[0], max(timed)[0]
     width = (end - start) / SLICES
     buckets: list[list[float]] = [[] for _ in range(SLICES)]
     for t, v in timed:
         buckets[min(SLICES - 1, int((t - start) / width))].append(v)
-    return [statistics.fmean(bucket) if bucket else None for bucket in buckets]
+    return [_mean(bucket) if bucket else None for bucket in buckets]
+
+
+# The standard library's statistics would do; importing it takes longer than everything that is computed here.
+def _median(values: list[float]) -> float:
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _mean(values: list[float]) -> float:
+    return fsum(values) / len(values)

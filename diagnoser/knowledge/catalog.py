@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from diagnoser.knowledge.catalog_tables import CatalogTables
 from diagnoser.knowledge.flag_story import flag_story, nearest_flag, owners
@@ -26,8 +25,7 @@ class Unresolved:
 UNRESOLVED: Final = Unresolved()
 
 
-@dataclass(slots=True, frozen=True)
-class Spelling:
+class Spelling(NamedTuple):
     """A flag as it can be written for a version. ``certain``: the version is known and has it.
 
     ``since`` and ``until`` bound the versions that accept it (None: open, as far as read); ``versions`` says the same

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
 
@@ -12,7 +11,7 @@ def rules_dir() -> Path:
     An installed wheel carries it as ``diagnoser/_rules``; a checkout (and an editable install) has ``rules`` next to
     the package. Raises FileNotFoundError when neither is there.
     """
-    package = Path(str(files("diagnoser")))
+    package = Path(__file__).parent.parent
     # The inner one first: beside an installed package, a folder called "rules" belongs to somebody else.
     for folder in (package / "_rules", package.parent / "rules"):
         if (folder / "series.yaml").is_file():

@@ -24,8 +24,7 @@ class Default(NamedTuple):
     rule: str
 
 
-@dataclass(slots=True, frozen=True)
-class Flag:
+class Flag(NamedTuple):
     """One command-line flag over all versions.
 
     ``name`` is the spelling of the newest version that has it; ``spellings`` has it and every alias, ``--no-`` forms
@@ -61,8 +60,7 @@ class Flag:
         return self.type.startswith(("bool", "flag")) or "store_true" in self.type.lower()
 
 
-@dataclass(slots=True, frozen=True)
-class Env:
+class Env(NamedTuple):
     """One environment variable over all versions; ``defaults`` may hold source text where it could not be evaluated."""
 
     engine: str
@@ -82,8 +80,7 @@ class Env:
     note: str = ""
 
 
-@dataclass(slots=True, frozen=True)
-class MessageTemplate:
+class MessageTemplate(NamedTuple):
     """One historical wording. ``optional`` lists the bracketed parts that are not always printed."""
 
     text: str

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from diagnoser.knowledge.words import hint
 from diagnoser.rules.errors import RuleError
@@ -17,8 +19,7 @@ GROUP = "diagnoser.rules"
 _EVENTS, _OTHERS = "events", ("catalog",)
 
 
-@dataclass(slots=True, frozen=True)
-class Pack:
+class Pack(NamedTuple):
     """Rules of an installed package. ``problem`` says why it cannot be read; then ``folder`` is None."""
 
     name: str
@@ -26,8 +27,7 @@ class Pack:
     problem: str = ""
 
 
-@dataclass(slots=True, frozen=True)
-class RuleSource:
+class RuleSource(NamedTuple):
     """One YAML file: the id of its rule, "" for a file of shared events."""
 
     path: Path
@@ -37,7 +37,9 @@ class RuleSource:
 
 def installed_packs() -> list[Pack]:
     """Return the rule packs of this Python installation, by name. Only parents of a dotted package are run."""
-    # Reading the installation's metadata is slow to import; a run that asks for no packs does without.
+    if not _any_declared():
+        return []
+    # Reading the installation's metadata is slow: a run without packs does without.
     from importlib.metadata import entry_points
     from importlib.util import find_spec
 
@@ -54,6 +56,29 @@ def installed_packs() -> list[Pack]:
         else:
             packs.append(Pack(entry.name, None, f"{entry.value} is no package folder"))
     return packs
+
+
+def _any_declared() -> bool:
+    """Whether an installed distribution may declare a pack: its entry points name the group, or cannot be looked at."""
+    for place in map(Path, sys.path):
+        try:
+            found = [one.path for one in os.scandir(place) if one.name.endswith((".dist-info", ".egg-info", ".egg"))]
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True  # a zip file
+        for path in found:
+            try:
+                content = Path(path, "entry_points.txt").read_bytes()
+            except FileNotFoundError:
+                if path.endswith(".egg"):
+                    return True
+                continue
+            except OSError:
+                continue  # an .egg-info that is a file has no entry points
+            if GROUP.encode() in content:
+                return True
+    return False
 
 
 def rule_files(folders: Sequence[Path]) -> list[Path]:
