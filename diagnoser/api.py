@@ -16,13 +16,13 @@ from diagnoser.inference import BACKENDS
 from diagnoser.judging import Judgement, judge
 from diagnoser.knowledge.catalog import UNRESOLVED, Catalog
 from diagnoser.knowledge.paths import rules_dir
-from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
+from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
 from diagnoser.model import Fact, Origin, Run
 from diagnoser.rules.cache import Cache
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.fields import evaluate_fields
-from diagnoser.rules.loader import load
+from diagnoser.rules.loader import load, load_vocabulary
 from diagnoser.rules.matcher import Matcher
 from diagnoser.rules.model import RuleBase
 from diagnoser.rules.packs import installed_packs
@@ -63,9 +63,9 @@ class Knowledge:
         for folder in folders[1:]:
             if not folder.is_dir():
                 raise UsageError(f"--rules {folder}: no such folder")
-        self.vocabulary = Vocabulary.load(shipped)
-        self.catalog = Catalog(shipped)
         cache = Cache(options.cache_dir) if options.cache_dir is not None else None
+        self.vocabulary = load_vocabulary(shipped, cache)
+        self.catalog = Catalog(shipped)
         self.base: RuleBase = load(folders, self.vocabulary, cache, catalog=self.catalog, packs=installed_packs())
         self.matcher = Matcher(self.base.events.values())
 

@@ -14,10 +14,12 @@ import pytest
 import diagnoser
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
-from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.knowledge.vocabulary import FILES, Vocabulary
 from diagnoser.rules.cache import KEEP, Cache
-from diagnoser.rules.loader import load
+from diagnoser.rules.cache import RULES as RULES_KIND
+from diagnoser.rules.loader import load, load_vocabulary
 from diagnoser.rules.model import RuleBase
+from diagnoser.rules.plain import base_from_plain
 
 RULES = rules_dir()
 HOME = Path(diagnoser.__file__).parent.parent
@@ -67,6 +69,10 @@ def stored(cache: Cache) -> list[Path]:
     return sorted(cache.folder.glob("*"))
 
 
+def entry(cache: Cache, path: Path) -> RuleBase | None:
+    return cache.read(RULES_KIND, path.stem.removeprefix("rules-"), base_from_plain)
+
+
 def without_examples(base: RuleBase) -> RuleBase:
     base.rules = {name: replace(rule, fires=(), silent=()) for name, rule in base.rules.items()}
     return base
@@ -76,7 +82,7 @@ def test_gives_the_same_rules_back(folder: Path, vocabulary: Vocabulary, cache: 
     fresh = without_examples(compiled(folder, vocabulary, None))
     assert compiled(folder, vocabulary, cache) == fresh
     [path] = stored(cache)
-    assert cache.read(path.name.removeprefix("rules-").removesuffix(".json")) == fresh
+    assert entry(cache, path) == fresh
     assert compiled(folder, vocabulary, cache) == fresh
     assert stored(cache) == [path]
 
@@ -85,6 +91,23 @@ def test_the_shipped_rules_survive_it(vocabulary: Vocabulary, cache: Cache) -> N
     fresh = without_examples(load([RULES], vocabulary))
     assert load([RULES], vocabulary, cache) == fresh
     assert load([RULES], vocabulary, cache) == fresh
+
+
+def test_the_vocabulary_survives_it(vocabulary: Vocabulary, cache: Cache) -> None:
+    assert load_vocabulary(RULES, cache) == vocabulary
+    assert load_vocabulary(RULES, cache) == vocabulary
+    [path] = stored(cache)
+    path.write_bytes(path.read_bytes()[:-9])
+    assert load_vocabulary(RULES, cache) == vocabulary
+
+
+def test_a_changed_vocabulary_is_another(vocabulary: Vocabulary, cache: Cache, tmp_path: Path) -> None:
+    for name in FILES:
+        (tmp_path / name).write_bytes((RULES / name).read_bytes())
+    assert load_vocabulary(tmp_path, cache) == vocabulary
+    text = (tmp_path / "knobs.yaml").read_text(encoding="utf-8")
+    (tmp_path / "knobs.yaml").write_text(text.replace("title: ", "title: !", 1).replace("!", "X"), encoding="utf-8")
+    assert load_vocabulary(tmp_path, cache) != vocabulary
 
 
 def test_only_this_user_can_write(folder: Path, vocabulary: Vocabulary, cache: Cache) -> None:
@@ -128,7 +151,7 @@ def test_a_file_that_others_may_write_to_is_not_read(folder: Path, vocabulary: V
     compiled(folder, vocabulary, cache)
     [path] = stored(cache)
     path.chmod(0o666)
-    assert cache.read(path.name.removeprefix("rules-").removesuffix(".json")) is None
+    assert entry(cache, path) is None
 
 
 def test_a_folder_that_cannot_be_made_is_fine(folder: Path, vocabulary: Vocabulary, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.rules.cache import Cache
 from diagnoser.rules.loader import load as load_rules
+from diagnoser.rules.loader import load_vocabulary
 from diagnoser.rules.model import RuleBase
 from diagnoser.rules.packs import installed_packs
 
@@ -20,9 +21,9 @@ def load(folders: Sequence[str]) -> tuple[RuleBase, Vocabulary]:
     Raises RuleBaseError with every fault.
     """
     shipped = rules_dir()
-    vocabulary = Vocabulary.load(shipped)
     kept = _cache.folder(None)
     cache = Cache(kept) if kept is not None else None
+    vocabulary = load_vocabulary(shipped, cache)
     base = load_rules([shipped, *map(Path, folders)], vocabulary, cache, packs=installed_packs())
     for problem in base.problems:
         _terminal.say(f"warning: {problem}")

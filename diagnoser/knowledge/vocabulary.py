@@ -11,6 +11,8 @@ from diagnoser.knowledge.labels import LabelMap
 if TYPE_CHECKING:
     from diagnoser.knowledge.yamlfile import YamlError
 
+#: The files of the vocabulary, in the folder of the rules.
+FILES = ("series.yaml", "facts.yaml", "knobs.yaml")
 ENGINES = ("vllm", "sglang", "vllm-router", "sglang-router")
 KINDS = ("gauge", "count", "total")
 TYPES = ("int", "float", "bool", "text", "list")

@@ -11,6 +11,7 @@ from diagnoser.knowledge.vocabulary import (
     COMBINE,
     ENGINES,
     FACT_UNITS,
+    FILES,
     KINDS,
     SERIES_UNITS,
     TYPES,
@@ -26,9 +27,10 @@ from diagnoser.knowledge.yamlfile import Document, Steps, YamlError, load
 def read(rules: Path) -> Vocabulary:
     """Read the three files in the folder ``rules``. Raises VocabularyError that lists every fault."""
     faults: list[YamlError] = []
-    series = {name: _series(entry) for name, entry in _entries(rules / "series.yaml", faults)}
-    facts = {name: _fact(entry) for name, entry in _entries(rules / "facts.yaml", faults)}
-    knobs = {name: _knob(entry, facts) for name, entry in _entries(rules / "knobs.yaml", faults)}
+    of_series, of_facts, of_knobs = (rules / name for name in FILES)
+    series = {name: _series(entry) for name, entry in _entries(of_series, faults)}
+    facts = {name: _fact(entry) for name, entry in _entries(of_facts, faults)}
+    knobs = {name: _knob(entry, facts) for name, entry in _entries(of_knobs, faults)}
     if faults:
         raise VocabularyError(faults)
     return Vocabulary(series, facts, knobs)

@@ -4,52 +4,55 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 import json
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import source_hash
 from pathlib import Path
+from typing import Any, TypeVar
 
 import diagnoser
-from diagnoser.rules.model import RuleBase
 from diagnoser.rules.packs import Pack, rule_files
-from diagnoser.rules.plain import base_from_plain, base_to_plain
 
-#: Compiled rule bases kept: one per set of rules in use; the oldest go first.
+#: Entries kept of one kind: one per set of rules in use; the oldest go first.
 KEEP = 8
 
-_PREFIX, _SUFFIX = "rules-", ".json"
+#: The kinds of entries.
+RULES, VOCABULARY = "rules", "vocabulary"
+
+_SUFFIX = ".json"
+_T = TypeVar("_T")
 
 
-@dataclass(slots=True, frozen=True)
 class Cache:
-    """A folder of compiled rule bases. Everything that goes wrong with it is silent: the rules are then compiled.
+    """A folder of compiled knowledge. Everything that goes wrong with it is silent: it is then compiled anew.
 
     Files hold plain JSON and are read only when they and the folder belong to this user and nobody else may write.
     """
 
-    folder: Path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
-    def key(self, folders: Sequence[Path], catalog: Path, packs: Sequence[Pack] = ()) -> str:
-        """Return a digest of everything a compiled rule base depends on: files' contents, this code, Python."""
-        digest = hashlib.blake2b(digest_size=16)
-        digest.update(f"{diagnoser.__version__} {sys.version} {sys.byteorder}".encode())
-        digest.update("".join(f"\n{pack.name} {pack.folder} {pack.problem}" for pack in packs).encode())
-        for path in _inputs(folders, catalog):
+    def key(self, files: Iterable[str | Path], *more: str) -> str:
+        """Return a digest of everything a compiled form depends on: files' contents, ``more``, this code, Python."""
+        parts = [f"{diagnoser.__version__} {sys.version} {sys.byteorder}", *more]
+        digested = ["\n".join(parts).encode(errors="surrogateescape")]
+        for path in (*files, *_code()):
             try:
-                content = path.read_bytes()
+                with open(path, "rb") as file:  # noqa: PTH123 - a path object costs as much as the reading
+                    content = file.read()
             except OSError:
                 content = b"?"
-            digest.update(f"\n{path} {len(content)}\n".encode(errors="surrogateescape"))
-            digest.update(content)
-        return digest.hexdigest()
+            digested += (f"\n{path} {len(content)}\n".encode(errors="surrogateescape"), content)
+        # What Python itself trusts to tell whether a compiled file is stale. hashlib would load a library for it.
+        return source_hash(b"".join(digested)).hex()
 
-    def read(self, key: str) -> RuleBase | None:
-        """Return the rule base stored under ``key``; None when there is none that can be trusted and read."""
-        path = self.folder / f"{_PREFIX}{key}{_SUFFIX}"
+    def read(self, kind: str, key: str, decode: Callable[[Any], _T]) -> _T | None:
+        """Return what is stored under ``key``, decoded; None when there is nothing that can be trusted and read."""
+        path = self._path(kind, key)
         try:
             if not _private(self.folder.stat()):
                 return None
@@ -57,48 +60,74 @@ class Cache:
                 if not _private(os.fstat(file.fileno())):
                     return None
                 head, _, body = file.read().partition(b"\n")
-            if head.decode() != f"{key} {hashlib.blake2b(body, digest_size=16).hexdigest()}":
+            if head != _head(key, body):
                 return None
-            return _decode(body)
-        except (OSError, ValueError, KeyError, TypeError, IndexError):
+            with _no_collecting():
+                return decode(json.loads(body))
+        except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
             return None
 
-    def write(self, key: str, base: RuleBase) -> RuleBase:
-        """Store a rule base; return it as `read` will give it (without examples)."""
-        plain = base_to_plain(base)
+    def write(self, kind: str, key: str, plain: Any) -> None:
+        """Store plain data under ``key``."""
         body = json.dumps(plain, separators=(",", ":"), ensure_ascii=False).encode()
         with contextlib.suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if _private(self.folder.stat()):
-                head = f"{key} {hashlib.blake2b(body, digest_size=16).hexdigest()}\n".encode()
-                _replace(self.folder / f"{_PREFIX}{key}{_SUFFIX}", head + body)
-                self._prune()
-        return base_from_plain(plain)
+                _replace(self._path(kind, key), _head(key, body) + b"\n" + body)
+                self._prune(kind)
 
-    def _prune(self) -> None:
-        """Drop all but the newest compiled rule bases."""
-        found = [path for path in self.folder.glob(f"{_PREFIX}*{_SUFFIX}") if path.is_file()]
+    def _path(self, kind: str, key: str) -> Path:
+        return self.folder / f"{kind}-{key}{_SUFFIX}"
+
+    def _prune(self, kind: str) -> None:
+        """Drop all but the newest entries of one kind."""
+        found = [path for path in self.folder.glob(f"{kind}-*{_SUFFIX}") if path.is_file()]
         for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name))[:-KEEP]:
             path.unlink(missing_ok=True)
 
 
-def _inputs(folders: Sequence[Path], catalog: Path) -> Iterator[Path]:
-    """Yield every file that a compiled rule base is made of, this package's own code included."""
-    for folder in folders:
-        yield from sorted(folder.glob("*.yaml"))
-    yield from rule_files(folders)
-    yield from sorted(catalog.glob("catalog/*/messages.jsonl"))
-    yield from sorted(catalog.glob("catalog/*.jsonl"))
+def rule_inputs(folders: Sequence[Path], catalog: Path, packs: Sequence[Pack]) -> list[str | Path]:
+    """Return every file that a compiled rule base is made of, beside this package's own code."""
+    every = [*folders, *(pack.folder for pack in packs if pack.folder)]
+    messages = [path for folder in _folders(catalog / "catalog") for path in _files(folder, "messages.jsonl")]
+    tables = _files(catalog / "catalog", ".jsonl")
+    return [*(path for folder in every for path in _files(folder, ".yaml")), *rule_files(every), *messages, *tables]
+
+
+def _code() -> Iterator[str]:
+    """Yield the files of this package that decide what a compiled form is."""
     here = Path(__file__).parent
-    yield from sorted((*here.glob("*.py"), *here.glob("*.lark"), *(here.parent / "knowledge").glob("*.py")))
+    yield from _files(here, (".py", ".lark"))
+    yield from _files(here.parent / "knowledge", ".py")
 
 
-def _decode(body: bytes) -> RuleBase:
-    """Return the rule base written as JSON. None of its ten thousand objects is garbage, so nobody looks for some."""
+def _files(folder: str | Path, ends: str | tuple[str, ...]) -> list[str]:
+    """Return the files of a folder whose names end so, in order. `Path.glob` takes several times as long."""
+    try:
+        return sorted(one.path for one in os.scandir(folder) if one.name.endswith(ends))
+    except OSError:
+        return []
+
+
+def _folders(folder: Path) -> list[str]:
+    try:
+        return sorted(one.path for one in os.scandir(folder) if one.is_dir())
+    except OSError:
+        return []
+
+
+def _head(key: str, body: bytes) -> bytes:
+    """Return the first line of an entry: a file cut short or damaged does not fit it."""
+    return f"{key} {len(body)} {zlib.crc32(body):08x}".encode()
+
+
+@contextlib.contextmanager
+def _no_collecting() -> Iterator[None]:
+    """None of the ten thousand objects that are decoded is garbage, so nobody should look for some."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return base_from_plain(json.loads(body))
+        yield
     finally:
         if collecting:
             gc.enable()

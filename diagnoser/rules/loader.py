@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from diagnoser.knowledge.catalog import Catalog
-from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.knowledge.vocabulary import FILES, Vocabulary
+from diagnoser.rules.cache import RULES, VOCABULARY, Cache, rule_inputs
 from diagnoser.rules.errors import RuleBaseError, RuleError
 from diagnoser.rules.model import RuleBase
 from diagnoser.rules.packs import Pack, RuleSource, sources
+from diagnoser.rules.plain import base_from_plain, base_to_plain, vocabulary_from_plain
 
-if TYPE_CHECKING:
-    from diagnoser.rules.cache import Cache
-
-__all__ = ["RuleBaseError", "RuleError", "load"]
+__all__ = ["RuleBaseError", "RuleError", "load", "load_vocabulary"]
 
 
 def load(
@@ -33,16 +31,28 @@ def load(
     rules then carry no examples, which only tests of rules read.
     """
     catalog = catalog or Catalog(folders[0])
-    key = ""
-    if cache is not None:
-        key = cache.key([*folders, *(pack.folder for pack in packs if pack.folder)], catalog.rules, packs)
-        found = cache.read(key)
-        if found is not None:
-            return found
-    base = _build(folders, vocabulary, catalog, packs)
-    if cache is not None:
-        base = cache.write(key, base)
-    return base
+    if cache is None:
+        return _build(folders, vocabulary, catalog, packs)
+    named = (f"{pack.name} {pack.folder} {pack.problem}" for pack in packs)
+    key = cache.key(rule_inputs(folders, catalog.rules, packs), *named)
+    found = cache.read(RULES, key, base_from_plain)
+    if found is None:
+        plain = base_to_plain(_build(folders, vocabulary, catalog, packs))
+        cache.write(RULES, key, plain)
+        found = base_from_plain(plain)  # as every later run will see it
+    return found
+
+
+def load_vocabulary(rules: Path, cache: Cache | None = None) -> Vocabulary:
+    """Return the vocabulary of the folder ``rules``, from the ``cache`` if it has it. Raises VocabularyError."""
+    if cache is None:
+        return Vocabulary.load(rules)
+    key = cache.key([rules / name for name in FILES])
+    found = cache.read(VOCABULARY, key, vocabulary_from_plain)
+    if found is None:
+        found = Vocabulary.load(rules)
+        cache.write(VOCABULARY, key, found)
+    return found
 
 
 def _build(folders: Sequence[Path], vocabulary: Vocabulary, catalog: Catalog, packs: Sequence[Pack]) -> RuleBase:

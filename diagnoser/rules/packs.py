@@ -81,9 +81,17 @@ def _any_declared() -> bool:
     return False
 
 
-def rule_files(folders: Sequence[Path]) -> list[Path]:
+def rule_files(folders: Sequence[Path]) -> list[str]:
     """Return every YAML file that `sources` would read, in order; missing folders hold none."""
-    return [path for folder in folders for path in sorted(folder.glob("*/*.yaml")) if path.parent.name not in _OTHERS]
+    found = []
+    for folder in folders:
+        try:
+            stages = sorted(one.path for one in os.scandir(folder) if one.name not in _OTHERS and one.is_dir())
+        except OSError:
+            continue
+        for stage in stages:
+            found += sorted(one.path for one in os.scandir(stage) if one.name.endswith(".yaml"))
+    return found
 
 
 def sources(folder: Path, pack: str = "") -> tuple[list[RuleSource], list[RuleError]]:

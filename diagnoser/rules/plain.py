@@ -1,9 +1,13 @@
-"""A rule base as lists, dicts and scalars, and back: what the cache stores. Examples are left out."""
+"""A rule base as lists, dicts and scalars, and back: what the cache stores. Examples are left out.
+
+A vocabulary is plain data as it is; only its tuples need making again.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from diagnoser.knowledge.vocabulary import FactSpec, Knob, Series, Vocabulary
 from diagnoser.rules.model import EventSpec, Node, Place, Point, Remedy, Rule, RuleBase, Template
 
 
@@ -66,6 +70,20 @@ def base_from_plain(data: dict[str, Any]) -> RuleBase:
         derived={name: nodes[number] for name, number in data["derived"]},
         checklist=[_to_point(row, nodes) for row in data["checklist"]],
     )
+
+
+def vocabulary_from_plain(data: list[dict[str, list[Any]]]) -> Vocabulary:
+    """Return the vocabulary that was written as JSON."""
+    series, facts, knobs = data
+    return Vocabulary(
+        {name: Series._make([*row[:5], *map(_tuples, row[5:])]) for name, row in series.items()},
+        {name: FactSpec._make([*row[:4], _tuples(row[4]), row[5]]) for name, row in facts.items()},
+        {name: Knob._make([*row[:3], _tuples(row[3])]) for name, row in knobs.items()},
+    )
+
+
+def _tuples(lists: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    return {engine: tuple(words) for engine, words in lists.items()}
 
 
 def _point(point: Point, pool: _Pool) -> list[Any]:
