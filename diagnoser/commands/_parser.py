@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from diagnoser.commands._errors import CommandError
+from diagnoser.commands._terminal import columns
+
+#: Longer lines of help are hard to read.
+_WIDEST = 100
 
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -16,18 +20,25 @@ class Parser(argparse.ArgumentParser):
     """Parses one command. ``twins`` is the prefix of its environment variables, such as ``DIAGNOSE``."""
 
     def __init__(self, prog: str, description: str, twins: str, **more: Any) -> None:
+        #: argparse makes a formatter for every option it is given; only the help wants the terminal's width.
+        self._columns = _WIDEST
         super().__init__(
             prog,
             description=description,
             allow_abbrev=False,  # an abbreviation that works today is an ambiguity tomorrow
             formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(
-                prog, max_help_position=26, width=_width()
+                prog, max_help_position=26, width=self._columns
             ),
             **more,
         )
         self.twins = twins
         #: Options whose twin has no sub-command in its name, because they mean the same everywhere.
         self.common: set[str] = set()
+
+    def format_help(self) -> str:
+        """Return the help, as wide as the terminal."""
+        self._columns = max(60, min(_WIDEST, columns(_WIDEST) - 1))
+        return super().format_help()
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse: the command line beats the environment, the environment beats the default."""
@@ -108,9 +119,3 @@ def add_common(parser: Parser, rules: bool = True) -> argparse._ArgumentGroup:
     group.add_argument("-v", "--verbose", action="store_true", help="all evidence, every figure; tracebacks of defects")
     parser.common |= {"rules", "quiet", "verbose"}
     return group
-
-
-def _width() -> int:
-    import shutil
-
-    return max(60, min(100, shutil.get_terminal_size((100, 24)).columns - 1))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TextIO
 
@@ -24,7 +22,7 @@ def render_options(
     """Decide what the receiver can show."""
     terminal = not to_file and is_terminal(sys.stdout)
     if width is None:
-        width = shutil.get_terminal_size((80, 24)).columns if terminal else _PIPED_WIDTH
+        width = columns(80) if terminal else _PIPED_WIDTH
     return RenderOptions(
         width=width,
         color=_wants_color(color, terminal, to_file),
@@ -32,6 +30,13 @@ def render_options(
         verbose=verbose,
         unrecognised=unrecognised,
     )
+
+
+def columns(unknown: int) -> int:
+    """Return the width of the terminal, ``unknown`` where there is none."""
+    from shutil import get_terminal_size  # drags in every archive format
+
+    return get_terminal_size((unknown, 24)).columns
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -122,6 +127,8 @@ def write_file(path: Path, text: str) -> None:
     if target.exists() and not target.is_file():  # a device or a named pipe cannot be replaced
         target.write_bytes(data)
         return
+    import tempfile  # most reports go to standard output
+
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     temporary = Path(name)
     try:

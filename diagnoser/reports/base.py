@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from diagnoser.findings import Report
 
 
-@dataclass(slots=True, frozen=True)
-class RenderOptions:
+class RenderOptions(NamedTuple):
     """How to write. Formats for machines ignore all of it; nothing here changes what is said to be true.
 
     ``width`` in terminal cells; ``color`` and ``unicode`` tell what the receiver can show; ``verbose`` asks for all

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import ahocorasick_rs
-import regex
 
 from diagnoser.model import Record
 from diagnoser.rules.model import EventSpec, Template
@@ -68,7 +67,7 @@ class _Entry:
         if self.literal:
             return {}
         if self.search is None:
-            self.search = regex.compile(self.template.pattern).search
+            self.search = _search(self.template.pattern)
         if self.watched or len(line) > _SHORT:
             try:
                 hit = self.search(line, max(0, anchor - REACH), anchor + REACH, timeout=TIME_LIMIT)
@@ -84,6 +83,13 @@ class _Entry:
             if value is not None:
                 found[name] = convert(kind, value)
         return found
+
+
+def _search(pattern: str) -> Any:
+    """Return the search of a pattern that can be bounded in time."""
+    import regex  # 10 ms: many a log needs no more than the literals
+
+    return regex.compile(pattern).search
 
 
 class Matcher:
