@@ -1,0 +1,129 @@
+"""Every folder under samples/: what `diagnose` must say about it, in every output format."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pydantic
+import pytest
+import yaml
+
+from diagnoser import reports
+from diagnoser.api import Knowledge, Options, Session
+from diagnoser.commands._diagnose import exit_code
+from diagnoser.findings import SCHEMA_VERSION, Report
+from diagnoser.reports import RenderOptions
+
+ROOT = Path(__file__).parent.parent
+SAMPLES = sorted(path.parent for path in ROOT.glob("samples/*/expected.yaml"))
+FIELDS = {"causes", "must_not", "severity", "exit", "engine", "engine_version", "envelope"}
+#: Words that a field of the JSON report may hold; the dataclasses only say that it is a text.
+WORDS = {
+    "severity": {"info", "warning", "critical"},
+    "confidence": {"certain", "likely", "possible"},
+    "role": {"root", "consequence"},
+}
+
+
+@pytest.fixture(scope="module")
+def knowledge() -> Knowledge:
+    return Knowledge(Options())
+
+
+@pytest.fixture(scope="module", params=SAMPLES, ids=lambda folder: folder.name)
+def case(request: pytest.FixtureRequest, knowledge: Knowledge) -> tuple[dict[str, Any], Report]:
+    """A sample's expectation and its report."""
+    expected = yaml.safe_load((request.param / "expected.yaml").read_text(encoding="utf-8"))
+    session = Session([request.param / "server.log"], knowledge=knowledge)
+    return expected, session.report
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of the report, made from the dataclasses; no field may be there that they do not name."""
+    made = pydantic.TypeAdapter(Report).json_schema(mode="serialization")
+    for part in [made, *made.get("$defs", {}).values()]:
+        if "properties" in part:
+            part["additionalProperties"] = False
+            part["required"] = sorted(part["properties"])
+    return made
+
+
+def test_there_are_samples() -> None:
+    assert len(SAMPLES) >= 14
+    assert {folder.name for folder in SAMPLES} == {path.parent.name for path in ROOT.glob("samples/*/server.log")}
+    listed = (ROOT / "samples" / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| \[([\w-]+)\]", listed, re.MULTILINE)) == {folder.name for folder in SAMPLES}
+
+
+def test_causes(case: tuple[dict[str, Any], Report]) -> None:
+    expected, report = case
+    assert set(expected) == FIELDS
+    found = [finding.id for finding in report.findings]
+    serious = {finding.id for finding in report.findings if finding.severity != "info"}
+    assert found[: len(expected["causes"])] == expected["causes"]
+    assert not serious & set(expected["must_not"])
+    if expected["causes"]:
+        first = report.findings[0]
+        assert (first.severity, first.role) == (expected["severity"], "root")
+        assert first.evidence
+        assert first.remedies
+        assert report.healthy is False
+    else:
+        assert not serious
+        assert report.healthy is True
+
+
+def test_exit_code(case: tuple[dict[str, Any], Report]) -> None:
+    expected, report = case
+    assert exit_code(report, "critical", exit_zero=False) == expected["exit"]
+    assert exit_code(report, "warning", exit_zero=False) == int(bool(expected["causes"]))
+    assert exit_code(report, "critical", exit_zero=True) == 0
+
+
+def test_reading(case: tuple[dict[str, Any], Report]) -> None:
+    expected, report = case
+    assert report.inputs[0].envelope == expected["envelope"]
+    assert report.inputs[0].problems == []
+    assert report.runs[0].engine == expected["engine"]
+    assert report.runs[0].engine_version == expected["engine_version"]
+
+
+def test_json(case: tuple[dict[str, Any], Report], schema: dict[str, Any]) -> None:
+    _, report = case
+    written = json.loads(reports.get("json").render(report, RenderOptions()))
+    jsonschema.validate(written, schema)
+    assert written["schema_version"] == SCHEMA_VERSION
+    for finding in written["findings"]:
+        for field, words in WORDS.items():
+            assert finding[field] in words
+    assert {stage["state"] for stage in written["stages"]} <= {"cause", "suspect", "ok", "unknown", "n/a"}
+    assert {check["state"] for check in written["checklist"]} <= {"pass", "fail", "unknown", "n/a"}
+
+
+@pytest.mark.parametrize("form", sorted(reports.formats()))
+def test_every_format_renders(case: tuple[dict[str, Any], Report], form: str) -> None:
+    _, report = case
+    for options in (RenderOptions(), RenderOptions(width=60, unicode=False), RenderOptions(color=True, verbose=True)):
+        text = reports.get(form).render(report, options)
+        assert text.endswith("\n")
+        assert options.color or "\x1b" not in text
+        for finding in report.findings:
+            assert finding.id in text
+    assert text == reports.get(form).render(report, options), "same input, same bytes"
+
+
+def test_quoted_prompts_are_nobodys_failure(knowledge: Knowledge) -> None:
+    """The trap works: its prompts do hold what the rules look for."""
+    text = (ROOT / "samples" / "prompt-trap" / "server.log").read_text(encoding="utf-8")
+    unquoted = "\n".join(re.findall(r"prompt: '(.*?)', params", text)).replace("\\n", "\n")
+    assert "CUDA out of memory" in unquoted
+    assert "Watchdog caught collective operation timeout" in unquoted
+    assert "Xid" in unquoted
+    report = Session([ROOT / "samples" / "prompt-trap" / "server.log"], knowledge=knowledge).report
+    assert report.findings == []
+    assert report.unrecognised == []
