@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 MASK = "***"
 
@@ -31,7 +32,6 @@ _PATTERNS = (
     r"(?i)(?P<keep>(?<![\w])['\"]?" + _NAMES + r"['\"]?\s*[=:]\s*['\"]?)" + _EMPTY + r"[^\s'\",;)}\]\[]{4,}",
     r"(?i)(?P<keep>--(?:api-key|hf-token|admin-api-key|password)(?:\s+|=)['\"]?)" + _EMPTY + r"(?!-)[^\s'\"]+",
 )
-_COMPILED = tuple(re.compile(pattern) for pattern in _PATTERNS)
 #: Text without any of these words holds nothing that the patterns look for: most lines stop here.
 _HINT = re.compile(
     r"(?i)sk-|hf_|gh[pousr]_|github_pat|glpat|nvapi|xox|AIza|npm_|pypi-|dckr_|wandb_|A[KS]IA|eyJ|private key|bearer"
@@ -43,9 +43,15 @@ def mask(text: str) -> str:
     """Return the text with every secret replaced by ``***``."""
     if not _HINT.search(text):
         return text
-    for pattern in _COMPILED:
+    for pattern in _compiled():
         text = pattern.sub(_replace, text)
     return text
+
+
+@cache
+def _compiled() -> tuple[re.Pattern[str], ...]:
+    """Compile the patterns when the first hint of a secret asks for them."""
+    return tuple(re.compile(pattern) for pattern in _PATTERNS)
 
 
 def _replace(found: re.Match[str]) -> str:
