@@ -7,7 +7,6 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Protocol, cast
 
@@ -32,17 +31,26 @@ class Envelope(Protocol):
 LOST = "lost"
 
 
-@dataclass(slots=True, frozen=True)
 class Heads:
     """The heads of all envelopes that share a first character; group N of a match is ``owners[N - 1]``."""
 
-    match: Callable[[str], re.Match[str] | None]
-    owners: tuple[Envelope | str, ...]
+    def __init__(self, expression: str, owners: Sequence[Envelope | str]) -> None:
+        self._expression = expression
+        self._owners = owners
+
+    @functools.cached_property
+    def match(self) -> Callable[[str], re.Match[str] | None]:
+        """Match a line's beginning. Compiled on first use: one log begins its lines in one or two ways of twenty."""
+        compiled = re.compile(self._expression)
+        if compiled.groups != len(self._owners):
+            names = (owner if isinstance(owner, str) else owner.NAME for owner in self._owners)
+            raise TypeError(f"a HEAD of {', '.join(names)} has capturing groups; write (?:...)")
+        return compiled.match
 
     def owner(self, text: str) -> Envelope | str | None:
         """Tell the envelope of a line, ``LOST``, or None."""
         found = self.match(text)
-        return None if found is None else self.owners[cast(int, found.lastindex) - 1]
+        return None if found is None else self._owners[cast(int, found.lastindex) - 1]
 
 
 @functools.cache
@@ -78,13 +86,11 @@ def _heads(candidates: Sequence[Envelope], lost: bool) -> Heads:
     if lost:
         branches.append(f"({LOST_HEAD})")
         owners.append(LOST)
-    return Heads(re.compile("|".join(branches)).match, tuple(owners))
+    return Heads("|".join(branches), owners)
 
 
 def _check(module: ModuleType) -> Envelope:
     missing = [name for name in ("NAME", "ORDER", "FIRST", "HEAD", "SAMPLES", "peel") if not hasattr(module, name)]
     if missing:
         raise TypeError(f"{module.__name__} is no envelope: it lacks {', '.join(missing)}")
-    if re.compile(module.HEAD).groups:
-        raise TypeError(f"{module.__name__}.HEAD has capturing groups; write (?:...)")
     return cast(Envelope, module)
