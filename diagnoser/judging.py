@@ -104,9 +104,10 @@ def evidence(proof: Proof, run: Run) -> Evidence:
 
 
 def _onset(proofs: Sequence[Proof], run: Run) -> float:
-    """Line of the first event that proves it, else of the first proof; facts stand at the start and say no time."""
+    """Place of the first event that proves it, else of the first sample; facts stand at the start and say no time."""
     timed = [proof for proof in proofs if proof.kind == "event"] or [p for p in proofs if p.kind == "sample"]
-    return float(min((proof.line for proof in timed), default=run.last.line if run.last else 0))
+    last = run.place(run.last.source, run.last.line) if run.last else 0.0
+    return min((run.place(proof.source, proof.line) for proof in timed), default=last)
 
 
 def _window(rule: Rule, proofs: Sequence[Proof], run: Run, base: RuleBase) -> Window:

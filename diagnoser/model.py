@@ -204,13 +204,18 @@ class Residue:
     last: Event
 
 
+#: More lines than a file has; a float still tells neighbouring lines of ten thousand such files apart.
+_PART = 1e11
+
+
 @dataclass(slots=True)
 class Run:
     """One server lifetime in one stream: its configuration, timeline and end.
 
     ``end``: "clean" (orderly stop), "crash" (died of an error the log shows), "killed" (ended from outside),
     "running" (still serving at the last line), "cut" (the log ends during start-up without an error).
-    ``complete_start`` is False when the log begins in the middle of this run.
+    ``complete_start`` is False when the log begins in the middle of this run. ``parts`` are the files that hold it, in
+    the order of reading: line numbers begin anew in each file of a rotated set.
     """
 
     id: int
@@ -235,3 +240,8 @@ class Run:
     residue: dict[str, Residue] = field(default_factory=dict)
     levels: dict[str, int] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
+    parts: dict[str, int] = field(default_factory=dict)
+
+    def place(self, source: str, line: int) -> float:
+        """Return a number that orders lines of this run, whichever of its files they stand in."""
+        return self.parts.get(source, 0) * _PART + line

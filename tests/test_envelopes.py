@@ -219,13 +219,18 @@ def test_joined_lines_are_bounded() -> None:
     assert "cut" in peeler.problems[0].text
 
 
-def test_weak_envelopes_need_an_engine_line_first() -> None:
+def test_weak_envelopes_need_an_engine_line() -> None:
     lines, _ = peel(["vllm | banner", f"vllm | {VLLM}", "vllm |   continued", "Metric | Value",
                      f"{POD} vllm banner", f"{POD} vllm {VLLM}", f"{POD} vllm   continued"])  # fmt: skip
     assert [(line.stream, line.text) for line in lines] == [
-        ("", "vllm | banner"), ("vllm", VLLM), ("vllm", "  continued"), ("", "Metric | Value"),
-        ("", f"{POD} vllm banner"), (f"{POD}/vllm", VLLM), (f"{POD}/vllm", "  continued"),
+        ("vllm", "banner"), ("vllm", VLLM), ("vllm", "  continued"), ("", "Metric | Value"),
+        (f"{POD}/vllm", "banner"), (f"{POD}/vllm", VLLM), (f"{POD}/vllm", "  continued"),
     ]  # fmt: skip
+
+
+def test_weak_envelopes_are_looked_for_ahead_within_bounds() -> None:
+    lines, _ = peel(["vllm | banner"] * 300 + [f"vllm | {VLLM}", "vllm | banner"])
+    assert [line.stream for line in lines] == [""] * 300 + ["vllm"] * 2
 
 
 def test_mixed_envelopes_in_one_input() -> None:

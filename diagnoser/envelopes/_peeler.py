@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 
 from diagnoser.envelopes._ansi import strip_codes, strip_lost
 from diagnoser.envelopes._join import MAX_JOINED, Joiner, Unfinished
@@ -17,6 +18,8 @@ from diagnoser.model import Line, Problem
 MAX_LEVELS = 4
 #: Weak streams that are remembered.
 _MAX_KNOWN = 4096
+#: Lines at the start of an input that are looked at for weak streams before any of them is peeled.
+_AHEAD = 128
 
 
 class Peeler:
@@ -40,7 +43,7 @@ class Peeler:
         first = self._heads.get
         seen = self.seen
         source = ""
-        for source, number, data in raw:
+        for source, number, data in self._foreseen(iter(raw)):
             text = data.decode("utf-8", "replace")
             heads = first(text[:1])
             # The hot path: nearly every line of a bare log needs these looks and nothing else.
@@ -56,6 +59,18 @@ class Peeler:
         if self._joiner.cuts:
             problem = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
             self.problems.append(Problem(source, None, problem))
+
+    def _foreseen(self, raw: Iterator[tuple[str, int, bytes]]) -> Iterator[tuple[str, int, bytes]]:
+        """Learn weak streams from the first lines: a server's first words may be too plain to vouch for them."""
+        ahead = list(islice(raw, _AHEAD))
+        for _, _, data in ahead:
+            text = strip_lost(strip_codes(data.decode("utf-8", "replace")))
+            heads = self._heads.get(text[:1])
+            found = heads.owner(text) if heads else None
+            peeled = None if found is None or isinstance(found, str) else found.peel(text)
+            if peeled is not None and peeled.weak:
+                self._trust(peeled)
+        return chain(ahead, raw)
 
     def _resume(self, held: Unfinished) -> list[Line]:
         """Go on with a joined line, which may hold further envelopes; ``seen`` has counted its lines."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from diagnoser.evidence import facts as fact_room
 from diagnoser.evidence import residue
-from diagnoser.evidence.lifetime import Lifetime
+from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
 from diagnoser.evidence.samples import Sampler
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -76,15 +76,24 @@ class Collector:
         matches = self.matcher.match(record, engine)
         starts = {spec.name for spec, *_ in matches if spec.role == "start"}
         if starts and life.restarts(record, starts):
+            preamble = self._split(life, record)
             life.close()
             life = self._open[key] = self._begin(record.stream, source, restarts=life.number + 1)
-        if engine and not life.run.engine:
-            life.run.engine = engine
+            life.held = preamble
+        # A new run is not spent and takes its marker at once.
+        life.run.engine = life.run.engine or engine
+        if life.undecided(record, (spec.role for spec, *_ in matches)):
+            life.held.append((record, matches))
+            if len(life.held) > EARLY_RECORDS // 2:
+                self._take(life, *life.held.pop(0))
+            return
+        self._release(life)
         self._take(life, record, matches)
 
     def finish(self) -> list[Run]:
         """Close every run, deal out kernel records, drop streams in which no server spoke, number what is left."""
         for life in self._open.values():
+            self._release(life)
             life.close()
         kept = [run for run in self.runs if run.engine]
         self.runs = kept or [run for run in self.runs if run.records]
@@ -93,6 +102,26 @@ class Collector:
         for number, run in enumerate(self.runs):
             run.id = number
         return self.runs
+
+    def _release(self, life: Lifetime) -> None:
+        """Give a run the records that were held back: it has gone on, or nothing followed."""
+        if life.held:
+            held, life.held = life.held, []
+            for record, matches in held:
+                self._take(life, record, matches)
+
+    def _split(self, life: Lifetime, start: Record) -> list[tuple[Record, Sequence[Match]]]:
+        """Part what was held back at a start marker: older records stay with the run, the preamble is returned."""
+        held, life.held = life.held, []
+        first = 0
+        if start.time is not None:
+            # A line without a time of its own carries the last one: it belongs with what follows it.
+            for at, (one, _) in enumerate(held, 1):
+                if one.time_known and one.time is not None and one.time < start.time - PREAMBLE:
+                    first = at
+        for record, matches in held[:first]:
+            self._take(life, record, matches)
+        return held[first:]
 
     def _begin(self, stream: str, source: str, restarts: int) -> Lifetime:
         run = Run(id=len(self.runs), stream=stream, engine=self.engine)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
+from typing import Any
 
 from diagnoser.model import Record, Run
 
@@ -14,7 +15,21 @@ SAME_LAUNCH_RECORDS = 30
 #: A start marker this early in a stream means that the log begins with the run.
 EARLY_RECORDS = 60
 
+#: What a launch prints before its start marker (imports, platform checks) stands at most so many seconds before it.
+PREAMBLE = 120.0
+
+#: Processes that may print before the start marker; workers and engine cores come after it.
+_FRONT = frozenset(("", "APIServer", "systemd", "MainProcess"))
+
+#: Event roles that say nothing about which of two lifetimes a record belongs to.
+_NEUTRAL = frozenset(("", "notice"))
+
 _SERVED = ("requests.running", "gen.tps", "prompt.tps")
+
+#: A death is believed although lines of work follow it, unless there are several and they go on for some time: the
+#: last interval is reported late, and streams that were open end with 200.
+SURVIVES = 15.0
+SURVIVES_LINES = 4
 
 
 @dataclass(slots=True)
@@ -29,17 +44,43 @@ class Lifetime:
     started_time: float | None = None
     last_activity: int = -1
     last_fatal: int = -1
+    fatal_time: float | None = None
+    #: Signs of work since the last fatal event: statistics lines, and answered requests for want of them.
+    worked: int = 0
+    answered: int = 0
+    work_time: float | None = None
     last_stop: int = -1
     killed: bool = False
     troubled: bool = False
+    #: Records of which it is not yet known whether they are this run's (the collector's, with what matched in them).
+    held: list[tuple[Record, Any]] = field(default_factory=list)
     _starts: set[str] = field(default_factory=set)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the run has served, stopped or met an error, so that a launch from now on is another one."""
+        return self.phase != "startup" or self.troubled or self.last_stop >= 0
+
+    def undecided(self, record: Record, roles: Iterable[str]) -> bool:
+        """Whether a record may already be the preamble of the next launch: only a start marker can tell.
+
+        A process prints warnings while it imports its libraries, before it says that it starts. Behind a run that is
+        spent such lines are indistinguishable from its own until the marker comes.
+        """
+        return (
+            self.spent
+            and record.kind in ("message", "raw")
+            and not record.ranks
+            and record.process in _FRONT
+            and _NEUTRAL.issuperset(roles)
+        )
 
     def restarts(self, record: Record, starts: Set[str]) -> bool:
         """Whether the start markers in ``record`` begin a new run rather than belong to this one's launch."""
         if self.started_seq < 0:
             # The log began in the middle of an earlier run: a launch after it has served or failed is a new one.
-            return self.seq > 0 and (self.last_activity >= 0 or self.troubled or self.last_stop >= 0)
-        if self.phase != "startup" or self.troubled or self.last_stop >= 0:
+            return self.seq > 0 and self.spent
+        if self.spent:
             return True
         if not starts & self._starts:
             return False
@@ -54,8 +95,9 @@ class Lifetime:
         self.seq += 1
         run.records += 1
         run.lines += max(1, record.last_line - record.origin.line + 1)
-        if run.first is None:
-            run.first = record.origin
+        if run.last is None or run.last.source != record.origin.source:
+            run.first = run.first or record.origin
+            run.parts.setdefault(record.origin.source, len(run.parts))
         run.last = record.origin
         if record.time is not None and record.time_known:
             run.started = record.time if run.started is None else min(run.started, record.time)
@@ -63,13 +105,16 @@ class Lifetime:
             run.time_known = run.time_known or record.time_known
         if record.kind == "traceback":
             self.troubled = True
-            self.last_fatal = self.seq if self.phase == "startup" else self.last_fatal
+            if self.phase == "startup":
+                self._die(record)
         if record.kind == "access" and '" 200' in record.text and "POST " in record.text:
+            self.answered += 1
             self._active(record)
 
     def see_sample(self, record: Record, row: Mapping[str, float]) -> None:
         """Take a statistics line: work going on means that the server serves."""
         if any(row.get(name, 0.0) > 0 for name in _SERVED):
+            self.worked += any(row.get(name, 0.0) > 0 for name in _SERVED[1:])
             self._active(record)
         elif self.phase == "startup":
             self._serving(record)
@@ -81,17 +126,20 @@ class Lifetime:
             if self.started_seq < 0:
                 self.started_seq, self.started_time = self.seq, record.time
         elif role == "ready":
+            if self.phase == "startup":
+                # Tracebacks of optional parts are common while a server starts; it came up all the same.
+                self.last_fatal = -1
             self._serving(record)
         elif role == "stop":
             self.last_stop = self.seq
             if self.run.stopping is None:
                 self.run.stopping = record.time
-            if self.last_fatal < self.last_activity or self.last_fatal < 0:
+            if self.last_fatal < 0 or self._survived():
                 self.phase = "stopping"
         elif role in ("fatal", "root"):
             self.troubled = True
             if role == "fatal" and self.phase != "stopping":
-                self.last_fatal = self.seq
+                self._die(record)
                 self.killed = self.killed or name.startswith("killed")
 
     def close(self) -> None:
@@ -99,15 +147,30 @@ class Lifetime:
         run = self.run
         run.complete_start = 0 <= self.started_seq <= EARLY_RECORDS
         served = run.ready is not None or self.last_activity >= 0
-        if self.last_fatal >= 0 and self.last_fatal >= self.last_activity - 3:
+        if self.last_fatal >= 0 and not self._survived():
             run.end = "killed" if self.killed else "crash"
         elif self.last_stop >= 0 and self.last_stop > self.last_activity - 50:
             run.end = "clean"
         else:
             run.end = "running" if served else "cut"
 
+    def _die(self, record: Record) -> None:
+        self.last_fatal, self.fatal_time = self.seq, record.time
+        self.worked = self.answered = 0
+        self.work_time = None
+
+    def _survived(self) -> bool:
+        """Whether the server went on working after the last fatal event."""
+        # Where statistics are printed, only they tell: a dead engine's front end may answer 200 with nothing in it.
+        signs = self.worked if self.run.tables else self.answered
+        if signs < SURVIVES_LINES // 2 or self.work_time is None or self.fatal_time is None:
+            return signs >= SURVIVES_LINES
+        return self.work_time - self.fatal_time >= SURVIVES
+
     def _active(self, record: Record) -> None:
         self.last_activity = self.seq
+        if record.time is not None:
+            self.work_time = record.time
         if self.phase == "startup":
             self._serving(record)
 

@@ -5,36 +5,47 @@ SGLang prints no version at all, but each release prints all of its arguments, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 from diagnoser.model import Fact, Run
 
-#: A dump with fewer arguments says too little (old releases, a dump cut by the log's start).
+#: A dump with fewer arguments says too little (a dump cut by the log's start).
 ENOUGH = 25
 
-#: How many arguments may disagree: a fork or a point release between two that were read.
-TOLERANCE = 4
+#: Share of the arguments that may disagree: a fork, or a release between two that were read.
+TOLERANCE = 0.12
 
-Lives = Callable[[str, str, str], bool | None]
+#: Argument to the first and last release that have it, as positions in the list of releases.
+Lives = Mapping[str, tuple[int, int]]
 
 
 def infer_version(run: Run, versions: Sequence[str], lives: Lives) -> str:
-    """Return the newest release whose arguments fit the run's dump best, "" when none fits well.
+    """Return the release whose arguments fit the run's dump best, the newest of equals, "" when none fits well.
 
-    ``lives(engine, argument, version)`` is the catalogue's answer, None for arguments it does not know. The answer
-    also becomes the fact ``version.inferred`` so that the report can say how it is known.
+    What a release has and the dump lacks counts like what the dump has and the release lacks. The answer also becomes
+    the fact ``version.inferred``, so that the report can say how the version is known.
     """
-    names = [name for name, fact in run.arguments.items() if fact.state != "foreign"]
-    if len(names) < ENOUGH:
+    known = [name for name in run.arguments if name in lives]
+    if len(known) < ENOUGH:
         return ""
-    best, best_misses = "", TOLERANCE + 1
-    present = set(names)
-    for version in versions:
-        misses = sum(1 for name in present if lives(run.engine, name, version) is False)
-        if misses <= best_misses:
-            best, best_misses = version, misses
-    if not best:
+    # Changes of the count of disagreements from one release to the next, then summed up.
+    steps = [0] * (len(versions) + 1)
+    printed = set(known)
+    for name, (first, last) in lives.items():
+        if name in printed:
+            steps[0] += 1
+            steps[first] -= 1
+            steps[last + 1] += 1
+        else:
+            steps[first] += 1
+            steps[last + 1] -= 1
+    best, fewest, count = "", len(known), 0
+    for version, step in zip(versions, steps, strict=False):
+        count += step
+        if count <= fewest:
+            best, fewest = version, count
+    if fewest > TOLERANCE * len(known):
         return ""
-    first = run.arguments[names[0]]
-    run.facts["version.inferred"] = Fact("version.inferred", best, first.origin, first.excerpt, "observed")
+    first_known = run.arguments[known[0]]
+    run.facts["version.inferred"] = Fact("version.inferred", best, first_known.origin, first_known.excerpt, "observed")
     return best
