@@ -136,7 +136,7 @@ class Session:
         run.version = self.options.engine_version or (str(fact.value).removeprefix("v") if fact else "")
         if not run.version and run.engine == "sglang":
             versions = self.knowledge.catalog.versions("sglang")
-            run.version = infer_version(run, versions, self._lives)
+            run.version = infer_version(run, versions, self.knowledge.catalog.lifetimes(run.engine))
         if run.engine in ("vllm", "sglang"):
             catalog, version = self.knowledge.catalog, run.version or None
 
@@ -152,10 +152,6 @@ class Session:
                 run.facts[name] = Fact(name, value, origin, "", "observed")
         if self.options.gpu:
             run.facts["gpu.name"] = Fact("gpu.name", self.options.gpu, origin, f"--gpu {self.options.gpu}", "set")
-
-    def _lives(self, engine: str, argument: str, version: str) -> bool | None:
-        flag = self.knowledge.catalog.flag_for_dest(engine, argument)
-        return None if flag is None else self.knowledge.catalog.has_flag(engine, flag.name, version)
 
 
 def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, options: Options = Options()) -> Report:

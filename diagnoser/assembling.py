@@ -10,6 +10,7 @@ import diagnoser
 from diagnoser import figures
 from diagnoser.findings import SCHEMA_VERSION, Check, Evidence, Input, Report, RunReport, Unknown, Unrecognised
 from diagnoser.judging import Judgement
+from diagnoser.knowledge.versions import parse_version
 from diagnoser.model import Residue, Run
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
@@ -40,7 +41,7 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
         schema_version=SCHEMA_VERSION,
         tool={"name": "diagnoser", "version": diagnoser.__version__},
         healthy=False if serious else True if watched else None,
-        runs=[_run(one.run, knowledge) for one in judgements],
+        runs=[_run(one, knowledge) for one in judgements],
         findings=findings,
         stages=stages(findings, _looks(judgements, base), _gpus(judgements)),
         checklist=over_runs({one.run.id: _checks(one, knowledge) for one in judgements if one.run.engine}),
@@ -88,7 +89,20 @@ def _gpus(judgements: Sequence[Judgement]) -> int | None:
     return max(sizes, default=None)
 
 
-def _run(run: Run, knowledge: Knowledge) -> RunReport:
+def _notes(judgement: Judgement, knowledge: Knowledge) -> list[str]:
+    evaluator, run = judgement.evaluator, judgement.run
+    said = evaluate(knowledge.base.notes, evaluator, lambda text, nodes: render(text, evaluator, nodes))
+    notes = [note.reason for note in said if note.state == "pass"]
+    if run.version and run.engine in ("vllm", "sglang"):
+        newest = knowledge.catalog.newest(run.engine) or ""
+        here, last = parse_version(run.version), parse_version(newest)
+        if here is not None and last is not None and here > last:
+            notes.append(f"version {run.version} is newer than the newest that was checked ({newest})")
+    return notes
+
+
+def _run(judgement: Judgement, knowledge: Knowledge) -> RunReport:
+    run = judgement.run
     return RunReport(
         id=run.id,
         stream=run.stream,
@@ -103,6 +117,7 @@ def _run(run: Run, knowledge: Knowledge) -> RunReport:
         stats_interval=figures.interval(run),
         facts={name: _plain(fact.value) for name, fact in sorted(run.facts.items())},
         figures=figures.figures(run, knowledge.vocabulary),
+        notes=_notes(judgement, knowledge),
     )
 
 

@@ -70,7 +70,10 @@ class FigureRow:
 
 @dataclass(slots=True)
 class RunReport:
-    """One server lifetime. ``facts`` maps fact name to value; ``figures`` maps series name to its figures."""
+    """One server lifetime. ``facts`` maps fact name to value, ``figures`` series name to its figures.
+
+    ``notes`` say what limits the view: why statistics are missing, how the version is known.
+    """
 
     id: int
     stream: str
@@ -85,6 +88,7 @@ class RunReport:
     stats_interval: float | None
     facts: dict[str, Any]
     figures: dict[str, FigureRow]
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

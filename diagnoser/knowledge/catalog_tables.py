@@ -93,6 +93,21 @@ class CatalogTables:
         found = self.version_list(engine)
         return found.newest if found else None
 
+    def lifetimes(self, engine: str) -> dict[str, tuple[int, int]]:
+        """Map every argument of an engine's dumps to the positions of the first and last release read that have it."""
+        return self.memo(f"lifetimes {engine}", lambda: self._lifetimes(engine))
+
+    def _lifetimes(self, engine: str) -> dict[str, tuple[int, int]]:
+        place = {version: at for at, version in enumerate(self.versions(engine))}
+        newest = len(place) - 1
+        found: dict[str, tuple[int, int]] = {}
+        for flag in self.flags(engine).values():
+            first, last = place.get(flag.first, 0), newest if flag.last is None else place.get(flag.last, newest)
+            known = found.get(flag.dest)
+            # A renamed flag keeps its argument: the argument lives as long as any of its flags.
+            found[flag.dest] = (first, last) if known is None else (min(first, known[0]), max(last, known[1]))
+        return found
+
     def vocabulary(self) -> Vocabulary:
         """Return the vocabulary beside this catalogue. Raises VocabularyError."""
         # Only questions about wrong flags need it; the others should not pay for YAML.

@@ -55,6 +55,7 @@ def _head(report: Report, run: RunReport | None) -> Iterator[str]:
         [
             f"- **server**: {markdown(' · '.join(item for item in items if item))}",
             f"- **read**: {', '.join(code(source.name) for source in report.inputs)}",
+            *(f"- **note**: {markdown(note)}" for note in run.notes),
             f"- **stages**: {', '.join(_stage(stage.name, stage.state) for stage in report.stages)}",
         ]
     )

@@ -84,7 +84,7 @@ def _build(folders: Sequence[Path], vocabulary: Vocabulary, catalog: Catalog, pa
 
 
 def _complete(base: RuleBase, shipped: Path, vocabulary: Vocabulary) -> None:
-    """Compile what speaks the rules' language outside of rule files: derived facts and the checklist."""
+    """Compile what speaks the rules' language outside of rule files: derived facts, checklist, notes."""
     from diagnoser.rules import checklist
 
     compiled = checklist.compiler(vocabulary, base)
@@ -95,12 +95,12 @@ def _complete(base: RuleBase, shipped: Path, vocabulary: Vocabulary) -> None:
                 base.derived[name] = compiled(fact.derive, "")
             except ValueError as error:
                 errors.append(RuleError(str(shipped / "facts.yaml"), 1, 1, f"{name}: derive: {error}"))
-    path = shipped / "checklist.yaml"
-    if path.is_file():
-        try:
-            base.checklist = checklist.load(path, compiled)
-        except checklist.ChecklistError as error:
-            errors += [RuleError(one.file, one.line, one.column, one.text) for one in error.problems]
+    for points, file in ((base.checklist, "checklist.yaml"), (base.notes, "notes.yaml")):
+        if (shipped / file).is_file():
+            try:
+                points += checklist.load(shipped / file, compiled)
+            except checklist.ChecklistError as error:
+                errors += [RuleError(one.file, one.line, one.column, one.text) for one in error.problems]
     if errors:
         raise RuleBaseError(errors)
 

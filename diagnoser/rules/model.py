@@ -126,7 +126,7 @@ class Rule:
 
 @dataclass(slots=True, frozen=True)
 class Point:
-    """One point of the checklist.
+    """One point of the checklist or one note on a run.
 
     ``questions`` maps "not_applicable", "fail" and "pass" to conditions; ``reasons`` maps those and "unknown" to texts,
     ``placeholders`` the expressions inside the braces of those texts.
@@ -141,7 +141,7 @@ class Point:
 
 @dataclass(slots=True)
 class RuleBase:
-    """Everything loaded: rules by id, events and symptoms by name, derived facts, points of the checklist."""
+    """Everything loaded: rules by id, events and symptoms by name, derived facts, checklist, notes."""
 
     rules: dict[str, Rule] = field(default_factory=dict)
     events: dict[str, EventSpec] = field(default_factory=dict)
@@ -149,3 +149,4 @@ class RuleBase:
     problems: list[str] = field(default_factory=list)
     derived: dict[str, Node] = field(default_factory=dict)
     checklist: list[Point] = field(default_factory=list)
+    notes: list[Point] = field(default_factory=list)

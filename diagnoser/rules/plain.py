@@ -53,6 +53,7 @@ def base_to_plain(base: RuleBase) -> dict[str, Any]:
         "problems": base.problems,
         "derived": [[name, pool.add(node)] for name, node in base.derived.items()],
         "checklist": [_point(point, pool) for point in base.checklist],
+        "notes": [_point(point, pool) for point in base.notes],
         "nodes": pool.rows,
     }
 
@@ -69,6 +70,7 @@ def base_from_plain(data: dict[str, Any]) -> RuleBase:
         problems=list(data["problems"]),
         derived={name: nodes[number] for name, number in data["derived"]},
         checklist=[_to_point(row, nodes) for row in data["checklist"]],
+        notes=[_to_point(row, nodes) for row in data["notes"]],
     )
 
 

@@ -44,12 +44,17 @@ def _spans(text: str) -> Iterator[tuple[int, str]]:
     for line in text.split("\n"):
         now = part
         if HEADER in line:
-            now, grouped = "stack", _GROUP_HEADER.match(line) is not None
+            grouped = _GROUP_HEADER.match(line) is not None
+            # "Scheduler hit an exception: Traceback ..." is the engine's own message; the frames begin below it.
+            now = "message" if not grouped and line.split(HEADER, 1)[0].strip() else "stack"
         elif part == "stack" and _ends_stack(line, grouped):
             now = "exception"
         if now != part:
             yield position, now
             part = now
+        if HEADER in line and part == "message":
+            yield position + len(line) + 1, "stack"
+            part = "stack"
         position += len(line) + 1
 
 

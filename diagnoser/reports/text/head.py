@@ -22,6 +22,9 @@ def write(page: Page, report: Report) -> RunReport | None:
             page.add((piece, "title"))
     for piece in layout.flow(_extent(report, shown), page.width, page.dot):
         page.add((piece, "dim"))
+    for note in shown.notes if shown is not None else ():
+        for piece in layout.wrap(line(note), page.width):
+            page.add((piece, "dim"))
     if shown is not None and len(report.runs) > 1:
         page.gap()
         _runs(page, report, shown)
@@ -57,7 +60,7 @@ def _extent(report: Report, run: RunReport | None) -> list[str]:
     if run.stats_samples:
         every = f", every {duration(run.stats_interval)}" if run.stats_interval else ""
         items.append(plural(run.stats_samples, "stat sample") + every)
-    else:
+    elif not any("statistics" in note for note in run.notes):
         items.append("no statistics lines")
     if not run.complete_start:
         items.append("begins in the middle of this run")
