@@ -16,17 +16,33 @@ def fold(groups: Mapping[str, Group], explains: Mapping[str, Iterable[str]]) -> 
     """Choose for each cause the one it is a consequence of.
 
     One cause can explain another when the explains graph leads from it there and both were seen in one run. Of several,
-    roots are preferred, then the more severe, then the earlier. Of causes that explain each other the earlier is the
-    cause, then the one with more to gain.
+    roots are preferred, then the more severe, then the earlier. Of causes that explain each other the one that does so
+    over fewer steps is the cause, then the earlier, then the one with more to gain.
     """
-    reach = {name: _reach(name, explains) & groups.keys() for name in groups}
+    reach = {
+        name: {other: steps for other, steps in _reach(name, explains).items() if other in groups} for name in groups
+    }
     worst = {name: max([_level(groups[other]) for other in _under(name, reach, groups)]) for name in groups}
     above = {name: {other for other in groups if _explains(other, name, groups, reach, worst)} for name in groups}
     parents: Parents = {}
     for name in groups:
         candidates = {other for other in above[name] if not above[other]} or above[name]
         parents[name] = min(candidates, key=lambda other: _preference(groups[other]), default=None)
+    for name in groups:
+        _break_circle(name, parents, groups)
     return parents
+
+
+def _break_circle(name: str, parents: Parents, groups: Mapping[str, Group]) -> None:
+    """Make the most senior of a circle its root; circles come from explanations of different lengths."""
+    path: list[str] = []
+    at: str | None = name
+    while at is not None and at not in path:
+        path.append(at)
+        at = parents[at]
+    if at is not None:
+        senior = min(path[path.index(at) :], key=lambda other: _seniority(groups[other]))
+        parents[senior] = None
 
 
 def in_order(groups: Mapping[str, Group], parents: Parents) -> Iterator[tuple[Group, str]]:
@@ -68,18 +84,19 @@ def _root(name: str, parents: Parents) -> str:
     return name
 
 
-def _reach(name: str, explains: Mapping[str, Iterable[str]]) -> set[str]:
-    seen: set[str] = set()
-    todo = [name]
-    while todo:
-        for other in explains.get(todo.pop(), ()):
-            if other not in seen:
-                seen.add(other)
-                todo.append(other)
+def _reach(name: str, explains: Mapping[str, Iterable[str]]) -> dict[str, int]:
+    """Return what a cause explains, directly or not, with the number of steps to it."""
+    seen: dict[str, int] = {}
+    level, steps = [name], 0
+    while level:
+        steps += 1
+        level = [other for one in level for other in explains.get(one, ()) if other not in seen]
+        for other in level:
+            seen.setdefault(other, steps)
     return seen
 
 
-def _under(name: str, reach: Mapping[str, set[str]], groups: Mapping[str, Group]) -> list[str]:
+def _under(name: str, reach: Mapping[str, Mapping[str, int]], groups: Mapping[str, Group]) -> list[str]:
     return [name, *(other for other in reach[name] if _together(groups[name], groups[other]))]
 
 
@@ -88,7 +105,7 @@ def _together(one: Group, other: Group) -> bool:
 
 
 def _explains(
-    cause: str, name: str, groups: Mapping[str, Group], reach: Mapping[str, set[str]], worst: Mapping[str, int]
+    cause: str, name: str, groups: Mapping[str, Group], reach: Mapping[str, Mapping[str, int]], worst: Mapping[str, int]
 ) -> bool:
     if cause == name or name not in reach[cause] or not _together(groups[cause], groups[name]):
         return False
@@ -96,6 +113,9 @@ def _explains(
     if groups[cause].optional and worst[name] > 0:
         return False
     if cause in reach[name]:
+        there, back = reach[cause][name], reach[name][cause]
+        if there != back:
+            return there < back
         return _seniority(groups[cause]) < _seniority(groups[name])
     return True
 
