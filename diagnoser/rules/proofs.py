@@ -151,6 +151,9 @@ class Prover:
             speaking = [[i for i, value in enumerate(part.values) if holds(value, level)] for part in parts]
             if any(speaking):
                 wanted = [*speaking]
+        elif name == "sum":
+            # A row that adds nothing proves nothing.
+            wanted = [[i for i, value in enumerate(part.values) if value] for part in parts]
         return telling(parts, wanted, None, op)
 
 
