@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Sequence
 
 from diagnoser.formats import dialects, process, progress, ray, vllm
+from diagnoser.formats._stream import Stream
 from diagnoser.formats.base import Head
-from diagnoser.formats.clock import Clock
 from diagnoser.formats.joining import Open, whole_request
-from diagnoser.formats.wrapping import Width
+from diagnoser.formats.quoting import Quote, unfinished
 from diagnoser.model import Line, Origin, Record
 
 #: A record that has not grown for so many lines is complete: it bounds memory and keeps the output in order.
@@ -24,21 +24,6 @@ _GLUED = re.compile(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)
 _NOTHING: tuple[Record, ...] = ()
 
 
-class _Stream:
-    """What is open in one stream: per process one record with prefixes on each line, and one without."""
-
-    __slots__ = ("bare", "clock", "last", "loose", "prefixed", "width")
-
-    def __init__(self) -> None:
-        self.clock = Clock()
-        self.prefixed: dict[str, Open] = {}
-        self.bare: dict[str, Open] = {}
-        self.width = Width()
-        # The record that took the last line; one that is whole but for a rest behind a terminal's line break.
-        self.last: Open | None = None
-        self.loose: Open | None = None
-
-
 class RecordReader:
     """Joins the lines of one source to records; gives them back in the order of their first lines.
 
@@ -48,7 +33,7 @@ class RecordReader:
 
     def __init__(self) -> None:
         self._heads = tuple(dialect.head for dialect in dialects())
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, Stream] = {}
         self._writers: dict[str, process.Writer] = {"": process.NOBODY}
         self._pending: deque[Open] = deque()
         self._count = 0
@@ -63,7 +48,9 @@ class RecordReader:
         self._count += 1
         stream = self._streams.get(line.stream)
         if stream is None:
-            stream = self._streams[line.stream] = _Stream()
+            stream = self._streams[line.stream] = Stream()
+        if stream.quote is not None:
+            return self._quoted(line, stream, stream.quote)
         if line.time is None:
             if stream.width.full and self._unbroken(line, stream, text):
                 return _NOTHING
@@ -76,7 +63,7 @@ class RecordReader:
             return done
         return self._release(done)
 
-    def _unbroken(self, line: Line, stream: _Stream, text: str) -> bool:
+    def _unbroken(self, line: Line, stream: Stream, text: str) -> bool:
         """Put a line behind the last one when it is the rest that a terminal broke off."""
         last, loose = stream.last, stream.loose
         if last is not None and not last.closed and stream.width.rest(text) and self._ask(text) is None:
@@ -88,8 +75,24 @@ class RecordReader:
             stream.loose = None
         return False
 
+    def _quoted(self, line: Line, stream: Stream, quote: Quote) -> Sequence[Record]:
+        """Hold a line that a user may have sent; when it turns out that none did, read what was held again."""
+        verdict = quote.take(line, self._count)
+        if verdict is None:
+            return _NOTHING
+        stream.quote = None
+        return self._release(_NOTHING) if verdict else self._reread(quote)
+
+    def _reread(self, quote: Quote) -> list[Record]:
+        return [record for line in quote.lines for record in self.feed(line)]
+
     def flush(self) -> Sequence[Record]:
         """Complete and return everything that is still open."""
+        given: list[Record] = []
+        for stream in self._streams.values():
+            while (quote := stream.quote) is not None:
+                stream.quote = None
+                given += self._reread(quote)
         for waiting in self._pending:
             if not waiting.closed:
                 waiting.close()
@@ -97,7 +100,7 @@ class RecordReader:
             stream.bare.clear()
             stream.prefixed.clear()
             stream.last = stream.loose = None
-        return self._release(_NOTHING)
+        return [*given, *self._release(_NOTHING)]
 
     def _release(self, done: tuple[Record, ...]) -> Sequence[Record]:
         """Take the closed records off the front of the queue; ``done`` never had to wait in it."""
@@ -137,7 +140,7 @@ class RecordReader:
                 return found
         return None
 
-    def _line(self, line: Line, stream: _Stream, who: process.Writer, text: str) -> tuple[Record, ...]:
+    def _line(self, line: Line, stream: Stream, who: process.Writer, text: str) -> tuple[Record, ...]:
         if "% " not in text and "%|" not in text:
             return self._piece(line, stream, who, text)
         if 0 < (end := progress.bar_end(text)) < len(text) and text[end:].strip():
@@ -150,7 +153,7 @@ class RecordReader:
         other, rest = self._peel(text.lstrip())
         return (other, rest) if other is not process.NOBODY else (who, rest)
 
-    def _piece(self, line: Line, stream: _Stream, who: process.Writer, text: str) -> tuple[Record, ...]:
+    def _piece(self, line: Line, stream: Stream, who: process.Writer, text: str) -> tuple[Record, ...]:
         tag = who.tag
         # No dialect begins a line with blanks, but for bars without a title.
         indented = text[:1] in (" ", "\t", "")
@@ -183,10 +186,11 @@ class RecordReader:
         busy = bare is not None and not record.text.endswith("(most recent call last):")
         if closed or busy:
             return self._hand_over(record, stream)
-        stream.bare[tag] = self._hold(record, stream, "")
+        stream.bare[tag] = held = self._hold(record, stream, "")
+        stream.quote = Quote(held) if unfinished(held) else None
         return _NOTHING
 
-    def _prefixed(self, line: Line, stream: _Stream, who: process.Writer, text: str, head: Head) -> tuple[Record, ...]:
+    def _prefixed(self, line: Line, stream: Stream, who: process.Writer, text: str, head: Head) -> tuple[Record, ...]:
         """Handle a line of vLLM's formatter, which repeats its prefix on each line of one message."""
         tag, message = who.tag, head.text
         prefix = text[: len(text) - len(message)] if message else text
@@ -210,12 +214,12 @@ class RecordReader:
             stream.prefixed[tag] = self._hold(record, stream, prefix)
         return _NOTHING
 
-    def _hold(self, record: Record, stream: _Stream, prefix: str) -> Open:
+    def _hold(self, record: Record, stream: Stream, prefix: str) -> Open:
         stream.last = held = Open(record, prefix, self._count)
         self._pending.append(held)
         return held
 
-    def _hand_over(self, record: Record, stream: _Stream) -> tuple[Record, ...]:
+    def _hand_over(self, record: Record, stream: Stream) -> tuple[Record, ...]:
         """Give a record out at once, or behind those that still wait."""
         if stream.width.full:
             stream.loose = self._hold(record, stream, "")
@@ -228,7 +232,7 @@ class RecordReader:
         self._pending.append(held)
         return _NOTHING
 
-    def _record(self, line: Line, stream: _Stream, who: process.Writer, text: str, head: Head | None) -> Record:
+    def _record(self, line: Line, stream: Stream, who: process.Writer, text: str, head: Head | None) -> Record:
         time, known = stream.clock.resolve(head, line.time)
         origin = Origin(line.source, line.number)
         if head is None:

@@ -1,0 +1,57 @@
+"""A request line that spans lines: SGLang prints the user's text as it is, line breaks included.
+
+The text may be a whole server log, so neither an engine's prefix nor an access line proves that the request is over.
+What proves it is the end of the request itself, which stands on one of the next lines: until it is seen, or too many
+lines have gone by, the lines are held back.
+"""
+
+from __future__ import annotations
+
+import re
+
+from diagnoser.formats.joining import Open
+from diagnoser.model import Line
+
+#: Lines and characters held back; a request that has not ended by then was cut off.
+MOST_LINES = 500
+MOST_CHARACTERS = 256 * 1024
+
+# The quote that closes the text, with the next field or the end of the object behind it; a line that opens a text of
+# its own before that is another request.
+_CLOSING = re.compile(r"\"(?:, '?\w+'?[=:]|[)}]+\Z)")
+_OPENING = re.compile(r"[=:] ?\"")
+
+
+def unfinished(record: Open) -> bool:
+    """Whether a record is such a request, still open."""
+    return record.record.kind == "request" and record.record.dialect == "sglang" and not record.closed
+
+
+class Quote:
+    """Lines behind an unfinished request, of which it is not known whether they are the user's or the server's."""
+
+    __slots__ = ("_size", "lines", "request")
+
+    def __init__(self, request: Open) -> None:
+        self.request = request
+        self.lines: list[Line] = []
+        self._size = 0
+
+    def take(self, line: Line, seen: int) -> bool | None:
+        """Hold one line. True: the request ends with it and has got all lines; False: give up; None: go on."""
+        self.lines.append(line)
+        self._size += len(line.text)
+        self.request.seen = seen
+        if _closes(line.text.rstrip()):
+            for held in self.lines:
+                self.request.append(held.text.rstrip("\r"), held.number, seen)
+            self.request.close()
+            return True
+        return False if len(self.lines) >= MOST_LINES or self._size >= MOST_CHARACTERS else None
+
+
+def _closes(text: str) -> bool:
+    if text[-1:] not in (")", "}"):
+        return False
+    closing = _CLOSING.search(text)
+    return closing is not None and _OPENING.search(text, 0, closing.start() + 1) is None
