@@ -13,7 +13,8 @@ from diagnoser.commands._errors import CommandError
 from diagnoser.knowledge.words import hint
 from diagnoser.reports.safe import line
 from diagnoser.reports.units import plural
-from diagnoser.rules.model import STAGES, RuleBase
+from diagnoser.rules.grounded import ungrounded
+from diagnoser.rules.model import STAGES, EventSpec, RuleBase, Template
 from diagnoser.rules.testing import Coverage, ExampleResult, coverage, run_examples
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the examples; 0 when all hold, 1 when one does not or --coverage finds a rule without examples."""
+    """Run the examples; 0 when all hold, else 1, as when --coverage finds missing examples or ungrounded templates."""
     from diagnoser.api import Knowledge, Options, Session
     from diagnoser.knowledge.paths import rules_dir
 
@@ -38,12 +39,13 @@ def run(args: argparse.Namespace) -> int:
 
     results = run_examples(knowledge.base, diagnose_lines, chosen)
     gaps = coverage(knowledge.base) if args.coverage else None
-    _terminal.write(_told(results, gaps, args.verbose), args.output)
+    loose = list(ungrounded(knowledge.base, knowledge.catalog)) if args.coverage else []
+    _terminal.write("".join(_loose(*one) for one in loose) + _told(results, gaps, args.verbose), args.output)
     if args.junit:
         from diagnoser.commands import _junit
 
         _terminal.write(_junit.render(results), args.junit, for_people=False)
-    return int(not all(result.ok for result in results) or bool(gaps and gaps.unproven))
+    return int(not all(result.ok for result in results) or bool(gaps and gaps.unproven) or bool(loose))
 
 
 def _root(path: Path) -> Path:
@@ -93,6 +95,12 @@ def _told(results: Sequence[ExampleResult], gaps: Coverage | None, verbose: bool
     rules = len({result.rule for result in results})
     out.append(f"{plural(rules, 'rule')}, {plural(len(results), 'example')}, {failed or 'none'} failed")
     return "\n".join(out) + "\n"
+
+
+def _loose(spec: EventSpec, template: Template) -> str:
+    place = template.place
+    said = f"no version of {template.engine} is known to print '{line(template.text)}'; correct it, or name its source"
+    return f"{_short(place.file)}:{place.line}: event {spec.name}: {said}\n"
 
 
 def label(result: ExampleResult) -> str:
