@@ -21,6 +21,7 @@ from diagnoser.knowledge.words import hint
 from diagnoser.model import Fact, Origin, Run
 from diagnoser.rules.cache import Cache
 from diagnoser.rules.evaluate import Evaluator
+from diagnoser.rules.evaluate import Options as Judging
 from diagnoser.rules.fields import evaluate_fields
 from diagnoser.rules.loader import load, load_vocabulary
 from diagnoser.rules.matcher import Matcher
@@ -91,7 +92,7 @@ class Session:
         for run in self.runs:
             self._settle(run)
         self.judgements: list[Judgement] = [
-            judge(run, self.knowledge.base, self.knowledge.vocabulary, options.inference, self._before(run))
+            judge(run, self.knowledge.base, self.knowledge.vocabulary, options.inference, self._context(run))
             for run in self.runs
         ]
         self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge, options.gpu)
@@ -124,10 +125,19 @@ class Session:
             window,
         )
 
-    def _before(self, run: Run) -> int:
-        """Count the earlier runs of the same stream: a crash loop is a finding of its own."""
+    def _context(self, run: Run) -> Judging:
+        """Say what a run does not know of itself: how often its stream started before, and what became of flags."""
         same = (run.stream, run.sources[:1])
-        return sum(1 for other in self.runs[: run.id] if (other.stream, other.sources[:1]) == same)
+        before = sum(1 for other in self.runs[: run.id] if (other.stream, other.sources[:1]) == same)
+
+        def story(words: str) -> str:
+            # An unknown engine's flag is looked up in vLLM's list: the stories name the other engine where it is one's.
+            engine, catalog = run.engine or "vllm", self.knowledge.catalog
+            flags = [word.split("=")[0] for word in words.split() if word.startswith("--")]
+            told = {flag: catalog.flag_story(engine, flag, run.version or None) for flag in flags}
+            return "; ".join(f"{flag} {said}" for flag, said in told.items()) if told else words
+
+        return Judging(before, story)
 
     def _settle(self, run: Run) -> None:
         """Fix what the log alone leaves open: the version, the GPU."""

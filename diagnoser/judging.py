@@ -31,13 +31,12 @@ class Judgement:
     sightings: list[Sighting] = field(default_factory=list)
 
 
-def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, restarts: int = 0) -> Judgement:
+def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, options: Options = Options()) -> Judgement:
     """Evaluate every rule over one run, infer the causes and describe those that hold.
 
-    ``restarts`` counts the runs of the same stream before this one. Raises InferenceError for an unknown or missing
-    back end.
+    ``options`` say what a run does not know of itself. Raises InferenceError for an unknown or missing back end.
     """
-    evaluator = Evaluator(run, base, vocabulary, Options(restarts))
+    evaluator = Evaluator(run, base, vocabulary, options)
     judgement = Judgement(run, evaluator)
     rules = [rule for rule in base.rules.values() if rule.status != "deprecated"]
 

@@ -1,6 +1,7 @@
 """stern: ``pod container text``, with a namespace before or a time after on request, and ``+ pod › container`` notes.
 
-A pod's name ends in a dash and a random suffix or an ordinal, but so may words: without ``›`` the envelope is weak.
+A pod's name ends in a dash and a random suffix or an ordinal, but so may words: without ``›`` the envelope is weak,
+unless both suffixes of a deployment's pod are there, drawn from an alphabet that spells no words.
 """
 
 import re
@@ -31,6 +32,8 @@ SAMPLES: list[Sample] = [
 ]  # fmt: skip
 
 _DROP = re.compile(_NOTE)
+#: Kubernetes leaves out vowels and what looks like them.
+_DEPLOYED = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\Z")
 _STRONG = re.compile(rf"({_POD}) (?:› ({_NAME})|({_NAME}) ›)(?: |\Z)")
 _WEAK = re.compile(rf"(?:{_NAME} )??({_POD}) ({_NAME})(?: |\Z)")
 
@@ -42,5 +45,5 @@ def peel(text: str) -> Peeled | None:
     if match := _STRONG.match(text):
         return Peeled(text[match.end() :], stream=f"{match[1]}/{match[2] or match[3]}")
     if match := _WEAK.match(text):
-        return Peeled(text[match.end() :], stream=f"{match[1]}/{match[2]}", weak=True)
+        return Peeled(text[match.end() :], stream=f"{match[1]}/{match[2]}", weak=not _DEPLOYED.search(match[1]))
     return None

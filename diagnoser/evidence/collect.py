@@ -80,8 +80,10 @@ class Collector:
             life.close()
             life = self._open[key] = self._begin(record.stream, source, restarts=life.number + 1)
             life.held = preamble
+        # A message that only one engine prints tells whose log this is where no prefix does (a refused command line).
+        told = (template.engine for _, template, *_ in matches if template.engine != "any")
         # A new run is not spent and takes its marker at once.
-        life.run.engine = life.run.engine or engine
+        life.run.engine = life.run.engine or engine or next(told, "")
         if life.undecided(record, (spec.role for spec, *_ in matches)):
             life.held.append((record, matches))
             if len(life.held) > EARLY_RECORDS // 2:

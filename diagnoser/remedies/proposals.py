@@ -159,7 +159,9 @@ def _variable(remedy: Remedy, context: Context) -> Proposal | None:
     wanted = None if remedy.to is None else context.judge.result(remedy.to).value
     if not isinstance(wanted, str | int | float):
         return None
-    value = str(int(wanted)) if isinstance(wanted, bool) else shown(wanted)
+    # Sizes in bytes are whole numbers of ten digits.
+    whole = isinstance(wanted, bool) or (isinstance(wanted, float) and wanted.is_integer())
+    value = str(int(wanted)) if whole else shown(wanted)
     return Proposal(Advice(None, name, None, None, value, text, tradeoff), subject, env=f"{name}={value}")
 
 

@@ -18,9 +18,14 @@ from diagnoser.rules.value import NOTHING, UNKNOWN, Answer, Result, Trace, Value
 
 @dataclass(slots=True, frozen=True)
 class Options:
-    """What a run does not know of itself: ``restarts`` counts the runs of its stream that came before."""
+    """What a run does not know of itself.
+
+    ``restarts`` counts the runs of its stream that came before; ``story`` tells what a command-line word is and what to
+    write instead, for texts.
+    """
 
     restarts: int = 0
+    story: Callable[[str], str] = str
 
 
 class Evaluator:
@@ -37,6 +42,7 @@ class Evaluator:
         self.symptoms: Mapping[str, Node] = base.symptoms if isinstance(base, RuleBase) else base
         specs: Mapping[str, EventSpec] = base.events if isinstance(base, RuleBase) else {}
         self.causes: dict[str, Value] = {}
+        self.story = options.story
         self._fields: Mapping[str, Any] = {}
         self._symptom_answers: dict[str, Answer] = {}
         self.samples = Samples(run, self.answer, self._missing, self._loaded)

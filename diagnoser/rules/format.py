@@ -30,9 +30,15 @@ def render(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | Iterable
     """
     known = dict(nodes)
     return "".join(
-        part if isinstance(part, str) else write(evaluator.value(known[part.expression]), part.format)
+        part if isinstance(part, str) else _written(evaluator, evaluator.value(known[part.expression]), part.format)
         for part in texts.split(text)
     )
+
+
+def _written(evaluator: Evaluator, value: Value, form: str) -> str:
+    if form == "story" and isinstance(value, str):
+        return evaluator.story(value)
+    return write(value, "" if form == "story" else form)
 
 
 def write(value: Value, form: str = "") -> str:
