@@ -20,6 +20,8 @@ from diagnoser.times import stamp
 #: Lines of proof that a finding keeps per run; ranking thins them further over runs and ranks.
 PROOFS = 8
 
+_LOADED = Node("run", ("run.loaded",), "run.loaded", "number")
+
 
 @dataclass(slots=True)
 class Judgement:
@@ -31,12 +33,12 @@ class Judgement:
     sightings: list[Sighting] = field(default_factory=list)
 
 
-def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, options: Options = Options()) -> Judgement:
+def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, options: Options | None = None) -> Judgement:
     """Evaluate every rule over one run, infer the causes and describe those that hold.
 
     ``options`` say what a run does not know of itself. Raises InferenceError for an unknown or missing back end.
     """
-    evaluator = Evaluator(run, base, vocabulary, options)
+    evaluator = Evaluator(run, base, vocabulary, options or Options())
     judgement = Judgement(run, evaluator)
     rules = [rule for rule in base.rules.values() if rule.status != "deprecated"]
 
@@ -70,7 +72,7 @@ def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, truth:
         verify=render(rule.verify, evaluator, rule.placeholders),
         onset=_onset(proofs, run),
         crash=run.end == "crash" and any(proof.kind == "event" for proof in proofs),
-        window=_window(rule, proofs, run, base),
+        window=_window(rule, proofs, base, evaluator),
         supports=len(supports),
     )
 
@@ -109,7 +111,8 @@ def _onset(proofs: Sequence[Proof], run: Run) -> float:
     return min((run.place(proof.source, proof.line) for proof in timed), default=last)
 
 
-def _window(rule: Rule, proofs: Sequence[Proof], run: Run, base: RuleBase) -> Window:
+def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Evaluator) -> Window:
+    run = evaluator.run
     times = [proof.time for proof in proofs if proof.time is not None and proof.kind != "fact"]
     used = references(rule.when)
     names = set(used.events)
@@ -121,11 +124,12 @@ def _window(rule: Rule, proofs: Sequence[Proof], run: Run, base: RuleBase) -> Wi
     samples = max((_count(run, name) for name in series), default=0) if series else None
     events = sum(run.events[name].count for name in names if name in run.events)
     start, end = (min(times), max(times)) if times else (None, None)
+    loaded = evaluator.value(_LOADED) if samples and not events else 0.0
     return Window(
         stamp(start, run.time_known),
         stamp(end, run.time_known),
         (end - start) if start is not None and end is not None else 0.0,
-        0.0,
+        float(loaded) if isinstance(loaded, int | float) else 0.0,
         samples,
         events,
     )

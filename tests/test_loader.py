@@ -140,7 +140,7 @@ FAULTS = [
     ('to: "floor(', 'to: "flor(', 22, 32, "did you mean floor?"),
     ("to: \"floor(kv.capacity_tokens / 900)\"", "text2: x", 22, 27, "unknown key 'text2'; did you mean text?"),
     ("to: \"floor(kv.capacity_tokens / 900)\", ", "", 22, 5, "say what to change it to"),
-    ("to: \"floor", "by: lower, to: \"floor", 22, 27, "nothing to say"),
+    ("to: \"floor", "by: set, to: \"floor", 22, 27, "only be raise or lower"),
     ("{action: \"Stop it\",", "{action: \"Stop it\", knob: running_limit, to: 3,", 23, 5, "one of knob, flag"),
     ("engine: vllm", "engine: vlm", 23, 33, "did you mean vllm?"),
     ("expect: {severity: warning", "expect: {severity: bad", 26, 61, "'bad' is none of"),

@@ -74,8 +74,8 @@ def _remedy(bench: Bench, index: int, model: RemedyModel, placeholders: dict[str
     kinds = [key for key in ("knob", "flag", "env", "action") if getattr(model, key)]
     if len(kinds) != 1:
         bench.fault(path, f"a remedy has one of knob, flag, env and action, not {' and '.join(kinds) or 'none'}")
-    if model.to is not None and model.by is not None:
-        bench.fault((*path, "by"), "'to' says the new value, so 'by' has nothing to say")
+    if model.to is not None and model.by in ("set", "remove"):
+        bench.fault((*path, "by"), "'to' says the new value; beside it 'by' can only be raise or lower, as a guard")
     elif model.action is None and model.to is None and model.by is None:
         bench.fault(path, "say what to change it to: 'to: EXPRESSION', or 'by: raise|lower|set|remove'")
     if model.knob and model.knob not in bench.names.knobs:
