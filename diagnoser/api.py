@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -106,18 +107,24 @@ class Session:
 
     def _read(self, names: list[str], stdin: BinaryIO | None) -> tuple[list[Run], list[Input]]:
         bounds = [_bound("--since", self.options.since), _bound("--until", self.options.until)]
-        window = None
-        if any(bounds):
-            # A filter is relative to the log's end, which only a first pass can know.
-            stdin = reading.spool(stdin) if stdin is not None else None
-            ends = [reading.last_time(source) for source in open_inputs(names, stdin) if source.kind == "log"]
+        if not any(bounds):
+            return self._runs(names, stdin, None)
+        # A filter is relative to the log's end, which only a first pass can know.
+        with contextlib.ExitStack() as stack:
+            twice = stack.enter_context(reading.spool(stdin)) if stdin is not None else None
+            ends = [reading.last_time(source) for source in open_inputs(names, twice) if source.kind == "log"]
             end = max((time for time in ends if time is not None), default=None)
-            window = reading.Window(*(bound.resolve(end) if bound else None for bound in bounds))
-            if stdin is not None:
-                stdin.seek(0)
-        sources = open_inputs(names, stdin)
+            if twice is not None:
+                twice.seek(0)
+            return self._runs(
+                names, twice, reading.Window(*(bound.resolve(end) if bound else None for bound in bounds))
+            )
+
+    def _runs(
+        self, names: list[str], stdin: BinaryIO | None, window: reading.Window | None
+    ) -> tuple[list[Run], list[Input]]:
         return reading.read(
-            sources,
+            open_inputs(names, stdin),
             self.knowledge.vocabulary,
             self.knowledge.matcher,
             evaluate_fields,

@@ -104,7 +104,7 @@ def records(source: Source, peeler: Peeler) -> Iterable[Record]:
 
 
 def spool(stdin: BinaryIO) -> BinaryIO:
-    """Copy standard input to a temporary file so that it can be read twice."""
+    """Copy standard input to a temporary file, so that it can be read twice; the caller closes it."""
     copy = tempfile.SpooledTemporaryFile(max_size=SPOOL)  # noqa: SIM115 - lives as long as the source reads it
     while block := stdin.read(1 << 20):
         copy.write(block)
