@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from diagnoser import assembling, reading
@@ -15,61 +13,19 @@ from diagnoser.evidence.version import infer_version
 from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
 from diagnoser.judging import Judgement, judge
-from diagnoser.knowledge.catalog import UNRESOLVED, Catalog
-from diagnoser.knowledge.paths import rules_dir
+from diagnoser.knowledge.catalog import UNRESOLVED
 from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
+from diagnoser.loading import Knowledge
 from diagnoser.model import Fact, Origin, Run
-from diagnoser.rules.cache import Cache
+from diagnoser.options import Name, Options, UsageError
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.evaluate import Options as Judging
 from diagnoser.rules.fields import evaluate_fields
-from diagnoser.rules.loader import load, load_vocabulary
-from diagnoser.rules.matcher import Matcher
-from diagnoser.rules.model import RuleBase
-from diagnoser.rules.packs import installed_packs
 from diagnoser.sources import open_inputs
 from diagnoser.timefilter import Bound, parse_bound
 
-Name = str | os.PathLike[str]
-
-
-class UsageError(ValueError):
-    """An option that cannot be used: the message names it, what was expected and the nearest right word."""
-
-
-@dataclass(slots=True, frozen=True)
-class Options:
-    """What a caller may fix. Texts as on the command line; None means: read it from the input.
-
-    ``since`` and ``until`` are times in the log's own clock ("10:00", "2026-11-29 10:00") or stretches back from its
-    end ("15m"). ``rules`` are folders with further rule files. ``cache_dir`` may hold compiled rules between calls.
-    """
-
-    since: str | None = None
-    until: str | None = None
-    engine: str | None = None
-    engine_version: str | None = None
-    gpu: str | None = None
-    rules: Sequence[Name] = ()
-    inference: str = "plain"
-    cache_dir: Path | None = None
-
-
-class Knowledge:
-    """The rule base with everything it names: vocabulary, catalogue, compiled rules and their matcher."""
-
-    def __init__(self, options: Options) -> None:
-        shipped = rules_dir()
-        folders = [shipped, *(Path(folder) for folder in options.rules)]
-        for folder in folders[1:]:
-            if not folder.is_dir():
-                raise UsageError(f"--rules {folder}: no such folder")
-        cache = Cache(options.cache_dir) if options.cache_dir is not None else None
-        self.vocabulary = load_vocabulary(shipped, cache)
-        self.catalog = Catalog(shipped)
-        self.base: RuleBase = load(folders, self.vocabulary, cache, catalog=self.catalog, packs=installed_packs())
-        self.matcher = Matcher(self.base.events.values())
+__all__ = ["Knowledge", "Options", "Session", "UsageError", "diagnose"]
 
 
 class Session:
@@ -83,7 +39,7 @@ class Session:
         inputs: Sequence[Name],
         *,
         stdin: BinaryIO | None = None,
-        options: Options = Options(),
+        options: Options = Options(),  # noqa: B008 - frozen
         knowledge: Knowledge | None = None,
     ) -> None:
         self.options = options
@@ -171,7 +127,7 @@ class Session:
             run.facts["gpu.name"] = Fact("gpu.name", self.options.gpu, origin, f"--gpu {self.options.gpu}", "set")
 
 
-def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, options: Options = Options()) -> Report:
+def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, options: Options = Options()) -> Report:  # noqa: B008
     """Diagnose files, folders or "-" (``stdin``) and return the report.
 
     Raises InputError when nothing can be read, RuleBaseError for faulty rules, UsageError for unusable options.

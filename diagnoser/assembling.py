@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import diagnoser
 from diagnoser import figures
 from diagnoser.findings import SCHEMA_VERSION, Check, Evidence, Input, Report, RunReport, Unknown, Unrecognised
 from diagnoser.judging import Judgement
 from diagnoser.knowledge.versions import parse_version
+from diagnoser.loading import Knowledge
 from diagnoser.model import Residue, Run
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
@@ -19,9 +20,6 @@ from diagnoser.rules.format import render
 from diagnoser.rules.model import RuleBase
 from diagnoser.stages import Look, stages
 from diagnoser.times import stamp
-
-if TYPE_CHECKING:
-    from diagnoser.api import Knowledge
 
 
 def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: Knowledge, gpu: str | None) -> Report:
