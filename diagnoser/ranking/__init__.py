@@ -15,9 +15,8 @@ __all__ = ["Sighting", "Window", "confidence_of", "rank", "severity_of", "window
 def rank(sightings: Iterable[Sighting], explains: Mapping[str, Iterable[str]] | None = None) -> list[Finding]:
     """Return one finding per cause in the order in which they should be read and worked on.
 
-    ``explains`` maps every cause of the rule base to what it explains, found or not, so that a chain over a cause that
-    was not found still holds; without it the rules of the sightings are used. The order does not depend on the order
-    of the input. A root is at least as severe as what it explains.
+    ``explains`` maps causes to what they explain; without it the rules of the sightings are used. The order does not
+    depend on the order of the input. A root is at least as severe as what it explains.
     """
     listed = list(sightings)
     graph = explains if explains is not None else {one.rule.id: one.rule.explains for one in listed}

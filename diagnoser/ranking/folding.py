@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from diagnoser.ranking.merging import Group
@@ -19,9 +19,7 @@ def fold(groups: Mapping[str, Group], explains: Mapping[str, Iterable[str]]) -> 
     roots are preferred, then the more severe, then the earlier. Of causes that explain each other the one that does so
     over fewer steps is the cause, then the earlier, then the one with more to gain.
     """
-    reach = {
-        name: {other: steps for other, steps in _reach(name, explains).items() if other in groups} for name in groups
-    }
+    reach = {name: _reach(name, explains, groups) for name in groups}
     worst = {name: max([_level(groups[other]) for other in _under(name, reach, groups)]) for name in groups}
     above = {name: {other for other in groups if _explains(other, name, groups, reach, worst)} for name in groups}
     parents: Parents = {}
@@ -84,13 +82,13 @@ def _root(name: str, parents: Parents) -> str:
     return name
 
 
-def _reach(name: str, explains: Mapping[str, Iterable[str]]) -> dict[str, int]:
-    """Return what a cause explains, directly or not, with the number of steps to it."""
+def _reach(name: str, explains: Mapping[str, Iterable[str]], found: Collection[str]) -> dict[str, int]:
+    """Return what a cause explains, directly or over other causes that were found, with the number of steps to it."""
     seen: dict[str, int] = {}
     level, steps = [name], 0
     while level:
         steps += 1
-        level = [other for one in level for other in explains.get(one, ()) if other not in seen]
+        level = [other for one in level for other in explains.get(one, ()) if other not in seen and other in found]
         for other in level:
             seen.setdefault(other, steps)
     return seen

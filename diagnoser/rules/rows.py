@@ -12,7 +12,7 @@ from operator import eq
 from diagnoser.model import Table
 
 #: Series whose sum says whether a server has work.
-LOAD = ("requests.running", "requests.waiting", "requests.swapped", "requests.deferred")
+LOAD = ("requests.running", "requests.waiting", "requests.swapped", "requests.deferred", "prefill.new_seqs")
 
 #: The shortest and the longest a row may last, seconds; the longest grows with the usual beat of the lines.
 SHORTEST = 0.05
@@ -89,7 +89,7 @@ class Rows:
 
     @cached_property
     def loaded(self) -> bytes | None:
-        """Rows with work: running, waiting, swapped or deferred requests.
+        """Rows with work: running, waiting, swapped or deferred requests, or some that begin.
 
         A row that prints none of these goes with the last row that did; before the first one it counts as loaded.
         """
