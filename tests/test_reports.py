@@ -275,6 +275,7 @@ class TestRedact:
             "api_key=None",
             "'api_key': None, 'hf_token': None", "Avg prompt throughput: 1.0 tokens/s", "http://0.0.0.0:8000/health",
             "tcp://10.0.0.1:29500 init", "served_model_name=['a'] secretary", "task-sk-1", "api_key=[]",
+            "line 409, in hf_raise_for_status",
         ],
     )  # fmt: skip
     def test_left_alone(self, line: str) -> None:

@@ -18,7 +18,9 @@ _NAMES = (
 _PATTERNS = (
     # Keys that carry their own name.
     r"\b(?P<keep>sk-(?:ant-|proj-|or-)?)[\w-]{12,}",
-    r"\b(?P<keep>hf_|gh[pousr]_|github_pat_|glpat-|nvapi-|xox[abprs]-|AIza|npm_|pypi-|dckr_pat_|wandb_v1_)[\w-]{12,}",
+    # hf_raise_for_status is a function of huggingface_hub: a token holds no further underscore.
+    r"\b(?P<keep>hf_)[A-Za-z0-9]{12,}(?![\w-])",
+    r"\b(?P<keep>gh[pousr]_|github_pat_|glpat-|nvapi-|xox[abprs]-|AIza|npm_|pypi-|dckr_pat_|wandb_v1_)[\w-]{12,}",
     r"\b(?P<keep>AKIA|ASIA)[0-9A-Z]{12,}",
     r"\b(?P<keep>eyJ)[\w-]{8,}\.[\w-]{8,}\.[\w-]*",
     r"(?P<keep>-----BEGIN [A-Z ]*PRIVATE KEY-----).*",
