@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from diagnoser.model import Run
 from diagnoser.rules import logic
+from diagnoser.rules.rows import Rows
 from diagnoser.rules.value import UNKNOWN
 
 LOAD = "requests.running"
@@ -262,6 +263,12 @@ def test_rows_weigh_by_time() -> None:
     assert value("share(kv.usage == 1)", usage(1, 0, 0, times=[0, 0, 10])) == pytest.approx(0.25)
     # A long silence counts for half a minute at most.
     assert value("share(kv.usage == 1)", usage(0, 0, 1, 0, times=[0, 10, 20, 9999])) == pytest.approx(30 / 60)
+
+
+def test_a_request_alone_before_a_silence_weighs_one_beat() -> None:
+    columns = {"prefill.new_seqs": [1, None, None, None], "requests.running": [0, 4, 4, 4], "kv.usage": [0, 1, 1, 1]}
+    rows = Rows(table(columns, times=[0, 40, 50, 60]))
+    assert list(rows.weights) == [10, 10, 10, 10]
 
 
 def test_stretches() -> None:

@@ -67,7 +67,8 @@ class Rows:
         """Seconds that each row stands for; lines that it stands for where the table has no times.
 
         The time to the next row, between SHORTEST and max(LONGEST, three beats); rows of one time share it. The last
-        row, and rows without a time, last one beat.
+        row, and rows without a time, last one beat; so does a row that only begins requests while none runs or waits,
+        for a silence after it (a warm-up request before the first traffic) says nothing of work.
         """
         table = self.table
         if not self.timed:
@@ -85,7 +86,18 @@ class Rows:
                 for i in range(start, end):
                     out[i] = share
             start = end
+        for i in self._lone_starts:
+            out[i] = min(out[i], usual)
         return out
+
+    @property
+    def _lone_starts(self) -> list[int]:
+        """Rows that begin requests while none runs or waits."""
+        begun = self.table.columns.get(LOAD[-1])
+        if begun is None:
+            return []
+        others = [self.table.columns[name] for name in LOAD[:-1] if name in self.table.columns]
+        return [i for i, new in enumerate(begun) if new > 0 and not any(column[i] > 0 for column in others)]
 
     @cached_property
     def loaded(self) -> bytes | None:
