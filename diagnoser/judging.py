@@ -11,7 +11,7 @@ from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
 from diagnoser.ranking import Sighting, Window, severity_of
 from diagnoser.rules.evaluate import Evaluator, Options
-from diagnoser.rules.format import render
+from diagnoser.rules.format import render, render_known
 from diagnoser.rules.model import Node, Rule, RuleBase
 from diagnoser.rules.names import references
 from diagnoser.rules.value import UNKNOWN, Proof
@@ -67,7 +67,7 @@ def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, truth:
         run=run.id,
         severity=severity,
         proofs=[evidence(proof, run) for proof in proofs[:PROOFS]],
-        impact=render(rule.impact, evaluator, rule.placeholders),
+        impact=render_known(rule.impact, evaluator, rule.placeholders),
         meaning=render(rule.meaning, evaluator, rule.placeholders),
         verify=render(rule.verify, evaluator, rule.placeholders),
         onset=_onset(proofs, run),

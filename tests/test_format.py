@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from expression_runs import evaluator, expression, run, table
 
-from diagnoser.rules.format import placeholders, render, write
+from diagnoser.rules.format import placeholders, render, render_known, write
+from diagnoser.rules.model import Node
 from diagnoser.rules.texts import TextError
 from diagnoser.rules.value import UNKNOWN
 
@@ -74,3 +75,14 @@ def test_placeholders() -> None:
     ]
     with pytest.raises(TextError):
         placeholders("a {b")
+
+
+def test_clauses_with_an_unknown_value_are_left_out() -> None:
+    class Fixed:
+        def value(self, node: Node) -> object:
+            return node.args[0]
+
+    nodes = {"a": Node("number", (3.0,)), "b": Node("fact", (UNKNOWN,)), "c": Node("text", ("x; y",))}
+    text = "{a:int} waiting; KV use {b:percent} of {a}; model {c}; always"
+    assert render_known(text, Fixed(), nodes) == "3 waiting; model x; y; always"
+    assert render_known("{b} only", Fixed(), nodes) == ""

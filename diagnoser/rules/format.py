@@ -35,6 +35,17 @@ def render(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | Iterable
     )
 
 
+def render_known(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | Iterable[tuple[str, Node]]) -> str:
+    """Fill a text of clauses parted by "; " and leave out those with a value that is not known."""
+    known = dict(nodes)
+    kept = []
+    for clause in text.split("; "):
+        values = [evaluator.value(known[found.expression]) for found in texts.placeholders(clause)]
+        if UNKNOWN not in values:
+            kept.append(render(clause, evaluator, known))
+    return "; ".join(kept)
+
+
 def _written(evaluator: Evaluator, value: Value, form: str) -> str:
     if form == "story" and isinstance(value, str):
         return evaluator.story(value)
