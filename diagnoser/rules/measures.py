@@ -40,8 +40,8 @@ def _even(parts: Sequence[Part]) -> bool:
     """Whether all rows weigh the same, as they do where a timer prints them."""
     lightest, heaviest = math.inf, 0.0
     for part in parts:
-        weights = part.weights
-        lightest, heaviest = min(lightest, *weights, math.inf), max(heaviest, *weights, 0.0)
+        if part.weights:
+            lightest, heaviest = min(lightest, min(part.weights)), max(heaviest, max(part.weights))
     return lightest == heaviest
 
 

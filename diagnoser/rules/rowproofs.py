@@ -25,22 +25,35 @@ def telling(
     series = ""
     if condition is not None:
         series, op = _direction(condition)
-    sign = -1.0 if op in ("<", "<=") else 1.0
-    rows: list[tuple[float, float, Part, int]] = []
-    for part, places in zip(parts, positions, strict=True):
-        column = part.rows.table.columns.get(series)
-        times = part.rows.table.time
-        for place in places:
-            row = part.index[place]
-            size = part.values[place] if column is None else column[row]
-            rows.append((sign * size if size == size else float("-inf"), times[row], part, row))
-    if not rows:
+    lowest = op in ("<", "<=")
+    chosen = [(part, places) for part, places in zip(parts, positions, strict=True) if len(places)]
+    if not chosen:
         return []
-    # Without times the order of the rows stands in.
-    first = min(rows, key=lambda row: row[1]) if rows[0][1] == rows[0][1] else rows[0]
-    last = max(rows, key=lambda row: row[1]) if rows[-1][1] == rows[-1][1] else rows[-1]
-    extreme = max(rows, key=lambda row: row[0])
-    return [row_proof(part, row) for _, _, part, row in (first, extreme, last)]
+    # The rows of a part lie in the order of their times; only parts have to be compared.
+    first = min(((part, part.index[places[0]]) for part, places in chosen), key=_time)
+    last = max(((part, part.index[places[-1]]) for part, places in chosen), key=_time)
+    extremes = [(*_extreme(part, places, series, lowest), part) for part, places in chosen]
+    _, row, part = (min if lowest else max)(extremes, key=lambda one: one[0])
+    return [row_proof(*first), row_proof(part, row), row_proof(*last)]
+
+
+def _time(place: tuple[Part, int]) -> float:
+    """Return the time of a row; 0 where the log has none, so that the order of the parts stands in."""
+    time = place[0].rows.table.time[place[1]]
+    return time if time == time else 0.0
+
+
+def _extreme(part: Part, places: Sequence[int], series: str, lowest: bool) -> tuple[float, int]:
+    """Return the most extreme value among some rows of a part, and its row."""
+    column = part.rows.table.columns.get(series)
+    none = float("inf") if lowest else float("-inf")
+    if column is None:
+        sizes = [part.values[place] for place in places]
+    else:
+        index = part.index
+        sizes = [size if (size := column[index[place]]) == size else none for place in places]
+    best = min(sizes) if lowest else max(sizes)
+    return best, part.index[places[sizes.index(best)]]
 
 
 def _direction(condition: Node) -> tuple[str, str]:

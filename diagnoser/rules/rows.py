@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from array import array
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -44,7 +43,10 @@ class Rows:
     def beat(self) -> float:
         """Median seconds between rows of different times; 0 when there are no two."""
         gaps = self._gaps
-        return statistics.median(gaps) if gaps else 0.0
+        if not gaps:
+            return 0.0
+        ordered, middle = sorted(gaps), len(gaps) // 2
+        return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
     @cached_property
     def steady(self) -> bool:
