@@ -12,7 +12,6 @@ from diagnoser.findings import SCHEMA_VERSION, Check, Evidence, Input, Report, R
 from diagnoser.judging import Judgement
 from diagnoser.knowledge.versions import parse_version
 from diagnoser.loading import Knowledge
-from diagnoser.model import Residue, Run
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
 from diagnoser.rules.checklist import evaluate, over_runs
@@ -34,7 +33,7 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
     contexts = {one.run.id: _context(one, knowledge) for one in judgements}
     plan = recommend(findings, base.rules, contexts)
     serious = any(finding.severity != "info" for finding in findings)
-    watched = any(run.run.tables or run.run.records for run in judgements)
+    watched = any(one.run.engine or one.run.tables for one in judgements)
     return Report(
         schema_version=SCHEMA_VERSION,
         tool={"name": "diagnoser", "version": diagnoser.__version__},
@@ -45,7 +44,7 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
         checklist=over_runs({one.run.id: _checks(one, knowledge) for one in judgements if one.run.engine}),
         plan=plan,
         unknown=list(_unknowns(unknown, judgements, knowledge)),
-        unrecognised=list(_residue(judgements)),
+        unrecognised=_residue(judgements),
         inputs=list(inputs),
         rules={"fired": len(fired), "clear": len(clear), "unknown": len(unknown), "not_applicable": 0},
     )
@@ -73,7 +72,7 @@ def _looks(judgements: Sequence[Judgement], base: RuleBase) -> Iterable[Look]:
     for one in judgements:
         for cause in one.causes:
             rule = base.rules[cause.id]
-            needs = rule.needs or ", ".join(sorted(one.evaluator.result(rule.when).needs))
+            needs = rule.needs or ", ".join(sorted(one.evaluator.answer(rule.when).needs))
             yield Look(rule.id, rule.stage, states[cause.holds], needs if cause.holds is None else "")
 
 
@@ -82,8 +81,9 @@ def _gpus(judgements: Sequence[Judgement]) -> int | None:
     sizes = []
     for one in judgements:
         parts = [one.run.facts.get(f"parallel.{name}") for name in ("tp", "pp", "dp")]
-        if parts[0] is not None:
-            sizes.append(math.prod(int(part.value) for part in parts if part is not None and part.value))
+        if parts[0] is not None and isinstance(parts[0].value, int):
+            counts = [part.value for part in parts if part is not None]
+            sizes.append(math.prod(count for count in counts if isinstance(count, int) and count > 0))
     return max(sizes, default=None)
 
 
@@ -134,16 +134,25 @@ def _unknowns(ids: Iterable[str], judgements: Sequence[Judgement], knowledge: Kn
                 break
 
 
-def _residue(judgements: Sequence[Judgement]) -> Iterable[Unrecognised]:
-    merged: dict[str, tuple[Residue, Run, int]] = {}
+def _residue(judgements: Sequence[Judgement]) -> list[Unrecognised]:
+    """Join the shapes of all runs: the first sighting of the first run stands for each, the worst level counts."""
+    merged: dict[str, Unrecognised] = {}
     for one in judgements:
+        known = one.run.time_known
         for residue in one.run.residue.values():
-            known = merged.get(residue.template)
-            merged[residue.template] = (residue, one.run, residue.count + (known[2] if known else 0))
-    order = {"CRITICAL": 0, "FATAL": 0, "ERROR": 1, "WARNING": 2}
-    for residue, run, count in sorted(merged.values(), key=lambda m: (order.get(m[0].level, 3), -m[2], m[0].template)):
-        first = residue.first
-        sample = Evidence(
-            first.origin.source, first.origin.line, stamp(first.time, run.time_known), first.text, dict(first.ranks)
-        )
-        yield Unrecognised(residue.template, count, residue.level, sample, stamp(residue.last.time, run.time_known))
+            first, last = residue.first, stamp(residue.last.time, known)
+            before = merged.get(residue.template)
+            if before is not None:
+                before.count += residue.count
+                before.level = min(before.level, residue.level, key=_urgency)
+                before.last_time = last or before.last_time
+                continue
+            sample = Evidence(
+                first.origin.source, first.origin.line, stamp(first.time, known), first.text, dict(first.ranks)
+            )
+            merged[residue.template] = Unrecognised(residue.template, residue.count, residue.level, sample, last)
+    return sorted(merged.values(), key=lambda item: (_urgency(item.level), -item.count, item.template))
+
+
+def _urgency(level: str) -> int:
+    return {"CRITICAL": 0, "FATAL": 0, "ERROR": 1, "WARNING": 2}.get(level, 3)

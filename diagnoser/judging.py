@@ -43,8 +43,8 @@ def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, option
     rules = [rule for rule in base.rules.values() if rule.status != "deprecated"]
 
     def truth(node: Node) -> bool | None:
-        result = evaluator.result(node)
-        return result.value if isinstance(result.value, bool) else None
+        value = evaluator.value(node)
+        return value if isinstance(value, bool) else None
 
     judgement.causes = infer(problem_from_rules(rules, truth), backend)
     # Conditions that name causes can be proved only once inference has decided those.
@@ -60,7 +60,7 @@ def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, truth:
     supports = [node for node in rule.supports if evaluator.result(node).true]
     for node in supports:
         proofs += evaluator.result(node).proof
-    severity = severity_of(rule, lambda node: evaluator.result(node).true)
+    severity = severity_of(rule, lambda node: evaluator.value(node) is True)
     proofs = _distinct(proofs)
     return Sighting(
         rule=rule,
