@@ -33,6 +33,7 @@ BARE = [
     "2026-11-29 18:10:44 ERROR http_request{method=POST}: smg::response: x.rs:1: request failed",
     "2026-11-29T18:10:44.123456Z  INFO smg::server: Starting router on 127.0.0.1:1 | mode: Regular",
     "2026-11-29T18:10:44.123456Z ERROR smg::core::worker: x",
+    "2026-03-28T10:00:02.963716Z  INFO scheduler_metrics_mixin.log_decode_stats: Decode batch, #running-req: 11",
     "2026-11-29 12:00:00.123 | INFO     | module:function:1 - text",
     "W1129 16:21:14.128000 8013 torch/_library/triton.py:53] Triton not available",
     "[W1129 16:20:09.16 utils.cpp:68] Warning",

@@ -192,7 +192,7 @@ STATS = [
     (
         "Decode batch, #running-req: 8, #token: 3037, token usage: 0.61, cpu graph: False, "
         "gen throughput (token/s): inf, #queue-req: 16\nUserWarning: x: 5, y: 6",
-        {"#running-req": 8, "#token": 3037, "token usage": 0.61, "cuda graph": 0, "#queue-req": 16},
+        {"#running-req": 8, "#token": 3037, "token usage": 0.61, "cpu graph": 0, "#queue-req": 16},
     ),
 ]
 

@@ -8,8 +8,9 @@ from diagnoser.envelopes._shapes import LEVEL, TIME, epoch
 
 NAME = "kubectl --timestamps"
 ORDER = 90  # after every other envelope that begins with such a time
-#: Rust programs (the routers) print ``TIME  INFO crate::module: text`` themselves, to the microsecond.
-_RUST = rf" {{1,2}}{LEVEL} (?:[A-Za-z_][\w-]*(?:::[\w-]+)*|[a-z_]+\{{.*): "
+#: Rust programs (the routers) print ``TIME  INFO crate::module: text`` themselves, to the microsecond, and Dynamo
+#: ``TIME  INFO module.function: text`` for the engine inside.
+_RUST = rf" {{1,2}}{LEVEL} (?:[A-Za-z_][\w-]*(?:(?:::|\.)[\w-]+)*|[a-z_]+\{{.*): "
 FIRST = string.digits
 HEAD = rf"{TIME}(?:(?<=\.\d{{9}}Z)|(?!{_RUST}))(?: |\Z)"
 SAMPLES: list[Sample] = [

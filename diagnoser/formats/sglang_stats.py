@@ -2,7 +2,7 @@
 
 Labels stay as printed (they are what rules/series.yaml lists), with three exceptions that remove an ambiguity:
 ``<device> graph`` becomes "cuda graph" on decode lines and "cuda graph (prefill)" on prefill lines, where False is
-normal; ``#prealloc-req`` of a prefill line, which counts something else than on a decode line, gets the suffix
+normal ("cpu graph" stays: a CPU build has no graphs to lose); ``#prealloc-req`` of a prefill line, which counts something else than on a decode line, gets the suffix
 " (prefill)". Percentages become ratios, True/False 1.0/0.0.
 """
 
@@ -70,7 +70,7 @@ def _flag(label: str, word: str, form: str, values: dict[str, float]) -> None:
     """Store True/False; "inf" and "nan" are left out: they would spoil every mean."""
     word = word.rstrip(" ,")
     if word in ("True", "False"):
-        if label.endswith(" graph"):
+        if label.endswith(" graph") and label != "cpu graph":
             label = "cuda graph" if form == "decode" else "cuda graph (prefill)"
         values[label] = 1.0 if word == "True" else 0.0
 
