@@ -2,8 +2,8 @@
 
 Labels stay as printed (they are what rules/series.yaml lists), with three exceptions that remove an ambiguity:
 ``<device> graph`` becomes "cuda graph" on decode lines and "cuda graph (prefill)" on prefill lines, where False is
-normal ("cpu graph" stays: a CPU build has no graphs to lose); ``#prealloc-req`` of a prefill line, which counts something else than on a decode line, gets the suffix
-" (prefill)". Percentages become ratios, True/False 1.0/0.0.
+normal ("cpu graph" stays: a CPU build has no graphs to lose); ``#prealloc-req`` of a prefill line, which counts
+something else than on a decode line, gets the suffix " (prefill)". Percentages become ratios, True/False 1.0/0.0.
 """
 
 from __future__ import annotations
