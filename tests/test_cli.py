@@ -51,7 +51,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A working folder with a healthy log, a log with a mishap, and rules that know it."""
     folder = tmp_path_factory.mktemp("cli")
     (folder / "healthy.log").write_text(HEALTHY)
-    (folder / "mishap.log").write_text(HEALTHY + "ERROR 07-12 10:06:00 [core.py:1] mishap number 3 happened\n")
+    (folder / "mishap.log").write_text(HEALTHY + "ERROR 07-12 10:05:02 [core.py:1] mishap number 3 happened\n")
     (folder / "empty.log").write_text("")
     (folder / "binary.log").write_bytes(bytes(range(256)) * 64)
     (folder / "readme.txt").write_text("This is prose about nothing at all.\n" * 20)
@@ -227,6 +227,15 @@ class TestErrors:
             (["explain", "platform.mishp", "--rules", "critical"], ["did you mean platform.mishap?"]),
             (["explain", "--max-num-seqs"], ["--max-num-seqs"]),
             (["rules", "lst"], ["did you mean list?"]),
+            (["rules"], ["say what to do: list, test, schema, new"]),
+            (["rules", "test", "zzz"], ["no rule and no file 'zzz'", "diagnose rules list"]),
+            (["--json", "healthy.log"], ["did you mean --format json?"]),
+            (["expalin", "memory.kv_cache_exhausted"], ["did you mean explain?"]),
+            (["explain", "--max-num-seqs"], ["diagnose catalog flag --max-num-seqs"]),
+            (["explain", "--lsit"], ["did you mean --list?"]),
+            (["explain", "memory.kv_exhausted"], ["did you mean memory.kv_cache_exhausted?"]),
+            (["explain", "ingress.quota"], ["a rule of your own needs --rules DIR"]),
+            (["--until", "1999-01-01", "healthy.log"], ["--until 1999-01-01 may have left out all of it"]),
             (["rules", "new", "memry.x"], ["did you mean memory?"]),
             (["rules", "new", "Memory"], ["STAGE.CAUSE"]),
             (["catalog", "flag", "max-num-sequs"], ["--max-num-sequs", "did you mean --max-num-seqs?"]),
