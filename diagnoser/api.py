@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
@@ -48,11 +49,15 @@ class Session:
         self.runs, self.inputs = self._read([os.fspath(name) for name in inputs], stdin)
         for run in self.runs:
             self._settle(run)
-        self.judgements: list[Judgement] = [
-            judge(run, self.knowledge.base, self.knowledge.vocabulary, options.inference, self._context(run))
-            for run in self.runs
-        ]
-        self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge, options.gpu)
+        starts: Counter[tuple[str, ...]] = Counter()
+        self.judgements: list[Judgement] = []
+        base, vocabulary = self.knowledge.base, self.knowledge.vocabulary
+        for run in self.runs:
+            writer = (run.stream, *run.sources[:1])
+            context = self._context(run, restarts=starts[writer])
+            self.judgements.append(judge(run, base, vocabulary, options.inference, context))
+            starts[writer] += 1
+        self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge)
 
     def why(self, rule_id: str) -> list[tuple[Run, Any]]:
         """Return for every run the evaluation tree of one rule's condition. Raises UsageError for an unknown id."""
@@ -88,10 +93,8 @@ class Session:
             window,
         )
 
-    def _context(self, run: Run) -> Judging:
+    def _context(self, run: Run, restarts: int) -> Judging:
         """Say what a run does not know of itself: how often its stream started before, and what became of flags."""
-        same = (run.stream, run.sources[:1])
-        before = sum(1 for other in self.runs[: run.id] if (other.stream, other.sources[:1]) == same)
 
         def story(words: str) -> str:
             # An unknown engine's flag is looked up in vLLM's list: the stories name the other engine where it is one's.
@@ -100,7 +103,7 @@ class Session:
             told = {flag: catalog.flag_story(engine, flag, run.version or None) for flag in flags}
             return "; ".join(f"{flag} {said}" for flag, said in told.items()) if told else words
 
-        return Judging(before, story)
+        return Judging(restarts, story)
 
     def _settle(self, run: Run) -> None:
         """Fix what the log alone leaves open: the version, the GPU."""

@@ -21,7 +21,7 @@ from diagnoser.stages import Look, stages
 from diagnoser.times import stamp
 
 
-def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: Knowledge, gpu: str | None) -> Report:
+def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: Knowledge) -> Report:
     """Rank what holds in any run and add what people need around it."""
     base = knowledge.base
     explains = {rule.id: rule.explains for rule in base.rules.values()}

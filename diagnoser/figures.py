@@ -85,10 +85,10 @@ def _busy(table: Table) -> list[bool]:
 
 def _slices(times: list[float], values: list[float]) -> list[float | None]:
     timed = [(t, v) for t, v in zip(times, values, strict=True) if t == t]
-    if len(timed) < 2 or timed[-1][0] <= timed[0][0]:
+    start, end = (min(timed)[0], max(timed)[0]) if timed else (0.0, 0.0)
+    if end <= start:
         step = max(1, -(-len(values) // SLICES))
         return [_mean(values[i : i + step]) for i in range(0, len(values), step)]
-    start, end = min(timed)[0], max(timed)[0]
     width = (end - start) / SLICES
     buckets: list[list[float]] = [[] for _ in range(SLICES)]
     for t, v in timed:

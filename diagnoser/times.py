@@ -9,7 +9,10 @@ def stamp(time: float | None, known: str = "full") -> str | None:
     """ISO 8601 without zone; "07-12 10:00:03" for yearless logs; "10:00:03" for clock-only ones; None for no time."""
     if time is None or time != time:
         return None
-    moment = datetime.fromtimestamp(time, UTC)
+    try:
+        moment = datetime.fromtimestamp(time, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None  # beyond the calendar: an envelope may say anything
     if known == "clock":
         return moment.strftime("%H:%M:%S")
     if known == "yearless":

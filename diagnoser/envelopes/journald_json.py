@@ -69,8 +69,13 @@ def _message(message: Any) -> str:
     return text.rstrip("\r\n")
 
 
+#: The last second that the calendar knows (9999-12-31); a larger one is no time.
+_LATEST = 253_402_300_799
+
+
 def _time(microseconds: Any) -> float | None:
     try:
-        return int(microseconds) / 1e6
+        seconds = int(microseconds) / 1e6
     except (TypeError, ValueError, OverflowError):
         return None
+    return seconds if 0 <= seconds <= _LATEST else None

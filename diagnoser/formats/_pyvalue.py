@@ -25,8 +25,9 @@ _WORDS: dict[str, object] = {
     "inf": float("inf"),
     "nan": float("nan"),
 }
-_INTEGER = re.compile(r"[+-]?\d{1,400}")
-_FLOAT = re.compile(r"[+-]?\d{1,400}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,9})?|[+-](?:inf|nan)")
+# More digits than any argument has: what is longer stays text, for it fits no float.
+_INTEGER = re.compile(r"[+-]?\d{1,40}")
+_FLOAT = re.compile(r"[+-]?\d{1,40}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,9})?|[+-](?:inf|nan)")
 _MEMBER = re.compile(r"[A-Z]\w*\.([A-Z][A-Z0-9_]*)")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|[\s\S])")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}

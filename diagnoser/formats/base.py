@@ -42,10 +42,21 @@ class Dialect(Protocol):
         """Parse the first line of a record; None when this dialect did not write it."""
 
 
+#: No server prints a larger figure; one such number, or an infinite one, would spoil every sum.
+MOST = 1e15
+
+
 @dataclass(slots=True)
 class StatsLine:
-    """A statistics line taken apart: printed label to number (percentages as ratios, True/False as 1/0)."""
+    """A statistics line taken apart: printed label to number (percentages as ratios, True/False as 1/0).
+
+    Numbers beyond ``MOST`` are left out, as if their field had not been printed.
+    """
 
     group: Group
     values: dict[str, float]
     form: str = ""  # e.g. "v0", "v1", "prefill", "decode"
+
+    def __post_init__(self) -> None:
+        if self.values and max(map(abs, self.values.values())) > MOST:
+            self.values = {label: value for label, value in self.values.items() if abs(value) <= MOST}

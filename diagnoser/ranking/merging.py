@@ -13,6 +13,9 @@ from diagnoser.rules.model import CONFIDENCES, SEVERITIES
 #: Lines of evidence that a finding keeps.
 LINES = 6
 
+#: Digits of a rank's number; a longer one is no number, whatever a log prints.
+_LONGEST_RANK = 9
+
 _DIGITS = re.compile(r"\d+")
 
 
@@ -101,7 +104,7 @@ def _joined(labels: list[dict[str, str]]) -> dict[str, str]:
 
 def _listed(values: set[str]) -> str:
     """Write numbers as ranges: "0-7", "0-2,5"; other words as a list."""
-    if not all(value.isdecimal() for value in values):
+    if not all(value.isdecimal() and len(value) <= _LONGEST_RANK for value in values):
         return ",".join(sorted(values))
     runs: list[list[int]] = []
     for number in sorted({int(value) for value in values}):

@@ -13,6 +13,9 @@ from diagnoser.rules.value import UNKNOWN, Value
 if TYPE_CHECKING:
     from diagnoser.rules.evaluate import Evaluator
 
+#: Beyond it a number is written with an exponent: its last digits mean nothing.
+_LARGEST = 1e15
+
 #: What a sentence says where nothing is known.
 NOT_KNOWN = "unknown"
 
@@ -60,7 +63,7 @@ def write(value: Value, form: str = "") -> str:
     if value is UNKNOWN:
         return NOT_KNOWN
     amount = number(value)
-    if amount is UNKNOWN or isinstance(value, bool | str) or not form or abs(amount) == float("inf"):
+    if amount is UNKNOWN or isinstance(value, bool | str) or not form or abs(amount) > _LARGEST:
         return plain(value)
     if form.startswith("."):
         return f"{amount:,{form}}"
@@ -76,9 +79,9 @@ def plain(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        if value == int(value) if abs(value) < 1e15 else False:
+        if abs(value) < _LARGEST and value == int(value):
             return f"{int(value):,}"
-        return f"{value:,.1f}" if 100 <= abs(value) < 1e15 else f"{value:.3g}"
+        return f"{value:,.1f}" if 100 <= abs(value) < _LARGEST else f"{value:.3g}"
     if isinstance(value, list | tuple):
         return ", ".join(plain(item) for item in value)
     return str(value)

@@ -55,15 +55,13 @@ def truth(value: Value) -> Value:
 
 
 def number(value: Value) -> Value:
-    """Read a value of unknown type as a number; UNKNOWN when it is none."""
-    if isinstance(value, bool | int | float):
-        return value
+    """Read a value of unknown type as a number; UNKNOWN when it is none, as NaN says of itself."""
     if isinstance(value, str):
         try:
-            return float(value)
+            value = float(value)
         except ValueError:
             return UNKNOWN
-    return UNKNOWN
+    return value if isinstance(value, bool | int | float) and value == value else UNKNOWN
 
 
 def compare(op: str, left: Value, right: Value) -> Value:

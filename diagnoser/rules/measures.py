@@ -70,6 +70,8 @@ def slope(parts: Sequence[Part]) -> Value:
         weights = part.weights
         if any(map(ne, part.times, part.times)):
             weights = [weight if time == time else 0.0 for time, weight in zip(part.times, weights, strict=True)]
+            if not any(weights):
+                continue
         times = [time if time == time else 0.0 for time in part.times]
         rows += len(weights)
         times, values = _centred(times, weights), _centred(part.values, weights)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
-from diagnoser.rules.logic import ARITHMETIC, ORDER
+from diagnoser.rules.logic import ARITHMETIC, ORDER, number
 from diagnoser.rules.model import Node
 from diagnoser.rules.nodes import has_series
-from diagnoser.rules.value import UNKNOWN, Answer
+from diagnoser.rules.value import UNKNOWN, Answer, unknown
 
 NAN = float("nan")
 
@@ -50,9 +50,13 @@ def compile_rows(node: Node, scalar: Callable[[Node], Answer]) -> Piece:
     """
     if not has_series(node):
         answer = scalar(node)
-        if answer.value is UNKNOWN or (answer.value is None and node.kind == "number"):
-            raise Undecided(answer)
-        return _constant(answer.value)
+        value = answer.value
+        if node.kind == "any" and not isinstance(value, list | tuple | set | frozenset):
+            # Rows hold numbers: an argument printed as None or as a word has nothing to compare them with.
+            value = number(value)
+        if value is UNKNOWN or (value is None and node.kind == "number"):
+            raise Undecided(answer if answer.value is UNKNOWN else unknown(f"a number as {node.text}"))
+        return _constant(value)
     if node.op == "series":
         name = node.args[0]
         return Piece(lambda columns: columns[name], frozenset((name,)))
