@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from diagnoser.findings import Evidence
@@ -51,21 +51,17 @@ def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, option
     evaluator.causes.update({one.id: UNKNOWN if one.holds is None else one.holds for one in judgement.causes})
     for cause in judgement.causes:
         if cause.holds is True:
-            judgement.sightings.append(_sighting(base.rules[cause.id], run, base, evaluator, truth))
+            judgement.sightings.append(_sighting(base.rules[cause.id], run, base, evaluator))
     return judgement
 
 
-def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, truth: object) -> Sighting:
-    proofs = list(_proofs(rule, base, evaluator))
-    supports = [node for node in rule.supports if evaluator.result(node).true]
-    for node in supports:
-        proofs += evaluator.result(node).proof
-    severity = severity_of(rule, lambda node: evaluator.value(node) is True)
-    proofs = _distinct(proofs)
+def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator) -> Sighting:
+    supports = [result for node in rule.supports if (result := evaluator.result(node)).true]
+    proofs = _distinct([*_proofs(rule, evaluator), *(proof for result in supports for proof in result.proof)])
     return Sighting(
         rule=rule,
         run=run.id,
-        severity=severity,
+        severity=severity_of(rule, lambda node: evaluator.value(node) is True),
         proofs=[evidence(proof, run) for proof in proofs[:PROOFS]],
         impact=render_known(rule.impact, evaluator, rule.placeholders),
         meaning=render(rule.meaning, evaluator, rule.placeholders),
@@ -77,11 +73,10 @@ def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, truth:
     )
 
 
-def _proofs(rule: Rule, base: RuleBase, evaluator: Evaluator) -> Iterable[Proof]:
+def _proofs(rule: Rule, evaluator: Evaluator) -> list[Proof]:
     """Proofs of the rule's own condition, those of events first: a message says more than a level."""
-    found = list(evaluator.result(rule.when).proof)
-    found.sort(key=lambda proof: {"event": 0, "sample": 1, "fact": 2}[proof.kind])
-    return found
+    kinds = ("event", "sample", "fact")
+    return sorted(evaluator.result(rule.when).proof, key=lambda proof: kinds.index(proof.kind))
 
 
 def _distinct(proofs: Sequence[Proof]) -> list[Proof]:
@@ -114,13 +109,7 @@ def _onset(proofs: Sequence[Proof], run: Run) -> float:
 def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Evaluator) -> Window:
     run = evaluator.run
     times = [proof.time for proof in proofs if proof.time is not None and proof.kind != "fact"]
-    used = references(rule.when)
-    names = set(used.events)
-    series = set(used.series)
-    for name in used.symptoms:
-        inner = references(base.symptoms[name])
-        names |= set(inner.events)
-        series |= set(inner.series)
+    names, series = _named(rule.when, base)
     samples = max((_count(run, name) for name in series), default=0) if series else None
     events = sum(run.events[name].count for name in names if name in run.events)
     start, end = (min(times), max(times)) if times else (None, None)
@@ -133,6 +122,21 @@ def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Eval
         samples,
         events,
     )
+
+
+def _named(node: Node, base: RuleBase) -> tuple[set[str], set[str]]:
+    """Return the events and the series that a condition and the symptoms in it name."""
+    events: set[str] = set()
+    series: set[str] = set()
+    opened: set[str] = set()
+    waiting = [node]
+    while waiting:
+        used = references(waiting.pop())
+        events |= used.events
+        series |= used.series
+        waiting += [base.symptoms[name] for name in used.symptoms - opened]
+        opened |= used.symptoms
+    return events, series
 
 
 def _count(run: Run, series: str) -> int:

@@ -33,8 +33,8 @@ class Window:
 class Sighting:
     """A cause that holds in one run.
 
-    ``onset`` places its first proof within the run: the time in seconds where the log has times, else the sequence
-    number; the same kind for all sightings of a run. ``crash``: the run died of an error that this cause explains.
+    ``onset`` places its first proof within the run, by line (``Run.place``). ``crash``: the run died of an error that
+    this cause explains.
     ``supports`` counts the supporting conditions that are true, ``kinds`` names the kinds of input behind the proofs
     ("log", "metrics", "benchmark", "profile", "gpu"). Texts are rendered; empty ones are taken from the rule as they
     stand.

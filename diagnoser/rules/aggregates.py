@@ -74,7 +74,7 @@ class Samples:
         except Undecided as signal:
             return _of_nothing(name, signal.answer)
         if name in ("longest", "sustained"):
-            return _stretch(windows.longest(parts), length, parts)
+            return _stretch(windows.longest(parts), length)
         if name == "gap":
             silence = windows.gap(parts, self._run.ended, overall)
             return _timed(None if silence is None else silence.seconds)
@@ -115,7 +115,7 @@ def _timed(value: float | None) -> Answer:
     return unknown(TIMES) if value is None else Answer(value)
 
 
-def _stretch(best: windows.Stretch | None, length: float | None, parts: list[Part]) -> Answer:
+def _stretch(best: windows.Stretch | None, length: float | None) -> Answer:
     """Return the length of the longest stretch, or whether it reaches ``length``."""
     if best is None:
         return Answer(0.0 if length is None else False)

@@ -81,7 +81,7 @@ def assemble(files: Sequence[RuleSource], vocabulary: Vocabulary, catalog: Catal
     checked = _symptoms(every)
     rules = _rules(every, checked)
     for members in find_cycles(rules, checked):
-        _cycle(members, rules, every, errors)
+        _cycle(members, every, errors)
     return RuleBase(rules=rules, events=specs, symptoms=checked), errors
 
 
@@ -156,9 +156,7 @@ def _rules(files: Sequence[_File], symptoms: Mapping[str, Node]) -> dict[str, Ru
     return rules
 
 
-def _cycle(
-    members: tuple[str, ...], rules: Mapping[str, Rule], files: Sequence[_File], errors: list[RuleError]
-) -> None:
+def _cycle(members: tuple[str, ...], files: Sequence[_File], errors: list[RuleError]) -> None:
     """Report a circle where its first member is defined."""
     name = members[0]
     for file in files:

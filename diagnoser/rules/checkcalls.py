@@ -20,7 +20,7 @@ def call(checker: Checker, node: Node, scope: Scope) -> Typed:
     """Check a call by the function's name. Raises NodeError."""
     name, *args = node.args
     if name in known.LOOKUPS:
-        return _lookup(checker, node, scope)
+        return _lookup(checker, node)
     if len(args) != 1 and name in known.SCALAR and not (name in known.OF_FIELDS and not args):
         return _scalar(checker, node, scope)
     if name in known.SCALAR and not known.is_aggregate(name):
@@ -85,7 +85,7 @@ def _scalar(checker: Checker, node: Node, scope: Scope) -> Typed:
     return Node(name, args, node.text, "number"), unit
 
 
-def _lookup(checker: Checker, node: Node, scope: Scope) -> Typed:
+def _lookup(checker: Checker, node: Node) -> Typed:
     name = node.args[0]
     _arity(node, 1, 1)
     raw = node.args[1]
