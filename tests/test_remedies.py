@@ -453,8 +453,8 @@ def test_the_plan_of_vllm():
         [],
     )
     assert plan.command == (
-        "vllm serve 'meta/Llama 3' --tensor-parallel-size 2 --enforce-eager --no-enable-prefix-caching --api-key *** "
-        "--hf-token *** --gpu-memory-utilization 0.95 --served-model-name a 'b c' "
+        "vllm serve 'meta/Llama 3' --tensor-parallel-size 2 --enforce-eager --no-enable-prefix-caching --api-key '***' "
+        "--hf-token '***' --gpu-memory-utilization 0.95 --served-model-name a 'b c' "
         """--speculative-config '{"model": "x", "n": 1}' --max-num-seqs 160"""
     )
     assert "***" in shlex.split(plan.command)
@@ -539,6 +539,7 @@ def test_a_hostile_model_name_stays_one_word():
         ("download_dir", "hf_hunter2hunter2hunter2"),
         ("api_key", "hunter2"),
         ("hf_token", "hunter2"),
+        ("model", "s3://user:hunter2@host/x"),
     ],
 )
 def test_secrets_are_masked(argument):

@@ -68,7 +68,7 @@ def command(context: Context, remove: Sequence[str], add: Sequence[str], env: Se
 
 
 def _program(context: Context) -> list[str]:
-    model = next((str(fact.value) for fact in _model(context) if fact is not None and fact.value), "")
+    model = next((masked(str(fact.value)) for fact in _model(context) if fact is not None and fact.value), "")
     if context.engine == "vllm":
         version = parse_version(context.version or "")
         if version is not None and _FIRST_SERVE is not None and version < _FIRST_SERVE:
@@ -131,4 +131,4 @@ def _quoted(word: str) -> str:
     name, equals, value = word.partition("=")
     if equals and name.isidentifier():
         return f"{name}={shlex.quote(value)}"  # a variable in front of the command
-    return word if word in (ELLIPSIS, HIDDEN) else shlex.quote(word)
+    return word if word == ELLIPSIS else shlex.quote(word)
