@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 _RELATIVE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_HALF_A_YEAR = timedelta(days=183)
 _FORMS = (
     ("%Y-%m-%dT%H:%M:%S", "full"),
     ("%Y-%m-%d %H:%M:%S", "full"),
@@ -48,6 +49,9 @@ class Bound:
                 moment = self.moment.replace(year=last.year)
             except ValueError:
                 moment = self.moment.replace(year=last.year, day=28)
+            # "12-31" of a log that ends in January was last year.
+            if moment - last > _HALF_A_YEAR:
+                moment = moment.replace(year=last.year - 1, day=min(moment.day, 28 if moment.month == 2 else 31))
             return moment.timestamp()
         moment = last.replace(hour=self.moment.hour, minute=self.moment.minute, second=self.moment.second)
         return (moment if moment <= last else moment - timedelta(days=1)).timestamp()
