@@ -66,9 +66,9 @@ def test_reasons_are_rendered():
     ("states", "state", "reason"),
     [
         (["pass", "pass"], "pass", "1"),
-        (["fail", "pass"], "fail", "run 0: 0"),
-        (["unknown", "pass", "n/a"], "pass", "run 1: 1"),
-        (["n/a", "unknown"], "unknown", "run 1: 1"),
+        (["fail", "pass"], "fail", "run 1: 0"),
+        (["unknown", "pass", "n/a"], "pass", "run 2: 1"),
+        (["n/a", "unknown"], "unknown", "run 2: 1"),
         (["fail", "fail"], "fail", "1"),
     ],
 )

@@ -111,8 +111,35 @@ class TestText:
 
     def test_healthy_says_how_hard_it_looked(self) -> None:
         out = text(given=healthy())
-        assert "31 rules looked and found nothing; 12 could not look: no metrics given." in out
+        assert out.startswith("Nothing found\nvLLM 0.12.0")
+        assert "31 rules looked and found nothing; 12 could not look, see what was not observed." in out
         assert "KV use" in out
+
+    @pytest.mark.parametrize("width", [50, 80, 120])
+    def test_the_first_line_is_the_answer(self, width: int) -> None:
+        first = text(width).split("vLLM 0.12.0")[0]
+        assert " ".join(first.split()) == "CRITICAL: The KV cache is full and requests are preempted"
+
+    def test_a_fault_that_ends_a_server_in_order_is_told(self) -> None:
+        given = report()
+        runs = [dataclasses.replace(one, end="clean") for one in given.runs]
+        broken = dataclasses.replace(given, runs=runs)
+        for name in ("text", "markdown"):
+            assert "run 2 of 2, shut itself down" in reports.get(name).render(broken, RenderOptions(width=160))
+        assert "run 1 of 1, stopped in order" in text(160, dataclasses.replace(healthy(), runs=[run(0, end="clean")]))
+
+    def test_titles_of_consequences_are_whole(self) -> None:
+        words = " ".join(text(60).split())
+        for one in report().findings:
+            assert one.title in words
+
+    def test_files_with_the_same_fault_share_a_line(self) -> None:
+        first = healthy().inputs[0]
+        others = [dataclasses.replace(first, name=f"m-{i}.prom", kind="metrics", problems=["unread"]) for i in range(9)]
+        out = text(100, dataclasses.replace(healthy(), inputs=[*others, first]))
+        assert "m-0.prom and 8 more: unread" in out
+        assert out.index(first.name) < out.index("m-0.prom")
+        assert "m-7.prom" in text(100, dataclasses.replace(healthy(), inputs=[*others, first]), verbose=True)
 
     def test_too_little_is_not_healthy(self) -> None:
         assert "Too little can be seen" in text(given=dataclasses.replace(healthy(), healthy=None))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
-from diagnoser.reports.summary import ENDS, engine_name, focus, gpus, looked, pairs, parallelism, recognised
+from diagnoser.reports.summary import ending, engine_name, focus, gpus, looked, pairs, parallelism, recognised, verdict
 from diagnoser.reports.units import quantity, span
 
 NAME = "markdown"
@@ -40,7 +40,7 @@ def render(report: Report, options: RenderOptions) -> str:
 
 
 def _head(report: Report, run: RunReport | None) -> Iterator[str]:
-    yield f"## diagnose: {markdown(_verdict(report))}"
+    yield f"## diagnose: {markdown(verdict(report))}"
     if run is None:
         return
     items = [
@@ -48,7 +48,7 @@ def _head(report: Report, run: RunReport | None) -> Iterator[str]:
         line(str(run.facts.get("model.name") or "")),
         gpus(run.facts),
         parallelism(run.facts),
-        f"run {report.runs.index(run) + 1} of {len(report.runs)}, {ENDS.get(run.end, run.end)}",
+        f"run {report.runs.index(run) + 1} of {len(report.runs)}, {ending(report, run)}",
         span(run.started, run.ended),
     ]
     yield "\n".join(
@@ -59,16 +59,6 @@ def _head(report: Report, run: RunReport | None) -> Iterator[str]:
             f"- **stages**: {', '.join(_stage(stage.name, stage.state) for stage in report.stages)}",
         ]
     )
-
-
-def _verdict(report: Report) -> str:
-    roots = [finding for finding in report.findings if finding.role == "root"] or report.findings
-    if roots:
-        more = f" (and {len(roots) - 1} more)" if len(roots) > 1 else ""
-        return f"{roots[0].severity}: {roots[0].title}{more}"
-    if not recognised(report):
-        return "no log of an inference server"
-    return "nothing found" if report.healthy else "too little to tell"
 
 
 def _stage(name: str, state: str) -> str:
@@ -149,7 +139,7 @@ def _unseen(report: Report, options: RenderOptions) -> Iterator[str]:
         )
     needs: dict[str, set[str]] = {}
     for item in report.unknown:
-        needs.setdefault(item.needs, set()).add(item.rule or item.symptom)
+        needs.setdefault(item.needs or "more of the log", set()).add(item.rule or item.symptom)
     if needs and recognised(report):
         yield "### Not observed"
         yield "\n".join(f"- {markdown(need)}: would decide {_names(sorted(rules))}" for need, rules in needs.items())

@@ -21,6 +21,24 @@ def recognised(report: Report) -> bool:
     return bool(report.findings) or any(run.engine or run.stats_samples for run in report.runs)
 
 
+def verdict(report: Report) -> str:
+    """Return the answer in one line: the worst root cause, or that there is none."""
+    roots = [finding for finding in report.findings if finding.role == "root"] or report.findings
+    if roots:
+        rest = sum(finding.severity != "info" for finding in roots[1:])
+        more = f" (and {rest} more)" if rest else ""
+        return f"{roots[0].severity}: {line(roots[0].title)}{more}"
+    if not recognised(report):
+        return "no log of an inference server"
+    return "nothing found" if report.healthy else "too little to tell"
+
+
+def ending(report: Report, run: RunReport) -> str:
+    """Return how a run ended; a server that shut itself down over a critical fault did not stop in order."""
+    broken = any(finding.severity == "critical" and run.id in finding.runs for finding in report.findings)
+    return "shut itself down" if run.end == "clean" and broken else ENDS.get(run.end, line(run.end))
+
+
 def focus(report: Report) -> RunReport | None:
     """Return the run that shows the worst finding, the latest such; without findings the last run."""
     if not report.runs:
@@ -57,14 +75,11 @@ def gpus(facts: dict[str, object]) -> str:
 
 
 def looked(report: Report) -> str:
-    """31 rules looked and found nothing; 12 could not look: no metrics given."""
+    """31 rules looked and found nothing; 12 could not look."""
     clear, unknown = report.rules.get("clear", 0), report.rules.get("unknown", 0)
     said = f"{plural(clear, 'rule')} looked and found nothing"
-    if not unknown:
-        return said + "."
-    needs = list(dict.fromkeys(line(item.needs).rstrip(". ") for item in report.unknown if item.needs))
-    because = f": {'; '.join(needs[:2])}" + ("; ..." if len(needs) > 2 else "") if needs else ""
-    return f"{said}; {unknown} could not look{because}."
+    where = ", see what was not observed" if report.unknown else ""
+    return said + (f"; {unknown} could not look{where}." if unknown else ".")
 
 
 def pairs(words: list[str]) -> list[str]:

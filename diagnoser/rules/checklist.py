@@ -144,6 +144,6 @@ def over_runs(checks: Mapping[int, Sequence[Check]]) -> list[Check]:
         # Of equals the last run: it is what runs now.
         run, check = min(reversed(listed), key=lambda item: _WORST.index(item[1].state))
         agreed = len({one.state for _, one in listed}) == 1
-        reason = check.reason if agreed or not check.reason else f"run {run}: {check.reason}"
+        reason = check.reason if agreed or not check.reason else f"run {run + 1}: {check.reason}"
         found.append(Check(check.id, check.title, check.state, reason))
     return found

@@ -112,15 +112,23 @@ def _checklist(page: Page, checks: list[Check]) -> None:
         groups: dict[str, list[str]] = {}
         for check in checks:
             if check.state == "unknown" and check.reason:
-                groups.setdefault(line(check.reason), []).append(line(check.id))
-        texts = [f"{', '.join(names)} unknown: {reason}" for reason, names in groups.items()]
+                groups.setdefault(line(check.reason), []).append(f"{line(check.id)} {line(check.title)}")
+        texts = [f"unknown: {', '.join(names)}: {reason}" for reason, names in groups.items()]
         page.labelled("", texts[:2], 0, COLUMN, "dim")
 
 
 def _problems(page: Page, report: Report) -> None:
-    problems = [(line(source.name), line(problem)) for source in report.inputs for problem in source.problems]
-    shown = problems if page.options.verbose else problems[:_PROBLEMS_SHOWN]
-    texts = [f"{name}: {problem}" for name, problem in shown]
-    if len(problems) > len(shown):
-        texts.append(f"{len(problems) - len(shown)} more (-v)")
+    groups: dict[str, list[str]] = {}
+    for source in report.inputs:
+        for problem in source.problems:
+            groups.setdefault(line(problem), []).append(line(source.name))
+    every = page.options.verbose
+    shown = list(groups.items())[: None if every else _PROBLEMS_SHOWN]
+    texts = []
+    for problem, names in shown:
+        # One sentence for many files that share it: a folder of metrics pages is no list of faults.
+        said = names if every or len(names) <= 2 else [names[0], f"{len(names) - 1} more"]
+        texts.append(f"{' and '.join(said) if len(said) == 2 else ', '.join(said)}: {problem}")
+    if len(groups) > len(shown):
+        texts.append(f"{len(groups) - len(shown)} more (-v)")
     page.labelled("not readable", texts, 0, COLUMN, "warning")

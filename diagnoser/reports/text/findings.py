@@ -129,7 +129,8 @@ def _consequences(page: Page, report: Report, root: Finding) -> None:
     for depth, finding in below:
         lead = layout.pad(" " * INDENT + ("explains" if first else ""), COLUMN) + "  " * depth
         text = f"{line(finding.id)}{page.dot}{finding.severity}{page.dot}{line(finding.title)}"
-        page.add((lead, "label"), layout.cut(text, page.width - len(lead), page.mark))
+        for i, piece in enumerate(layout.wrap(text, page.width - len(lead) - 2)):
+            page.add((lead if i == 0 else " " * (len(lead) + 2), "label"), piece)
         for item in finding.evidence[:1]:
             where = f"{_place(page, item)}  {clock(item.time)}".rstrip() + "  "
             room = page.width - COLUMN - 2 - 2 * depth - layout.cells(where)

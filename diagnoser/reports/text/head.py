@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnoser.findings import Input, Report, RunReport, Stage
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
-from diagnoser.reports.summary import ENDS, engine_name, focus, gpus, parallelism, recognised
+from diagnoser.reports.summary import ending, engine_name, focus, gpus, parallelism, recognised, verdict
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import duration, number, plural, span
 
@@ -18,8 +18,9 @@ def write(page: Page, report: Report) -> RunReport | None:
     """Write the head; return the run that it is about: the one of the worst finding, else the last."""
     shown = focus(report) if recognised(report) else None
     if shown is not None:
+        _verdict(page, report)
         for piece in layout.flow(_identity(report, shown), page.width, page.dot):
-            page.add((piece, "title"))
+            page.add((piece, ""))
     for piece in layout.flow(_extent(report, shown), page.width, page.dot):
         page.add((piece, "dim"))
     for note in shown.notes if shown is not None else ():
@@ -35,6 +36,17 @@ def write(page: Page, report: Report) -> RunReport | None:
     return shown
 
 
+def _verdict(page: Page, report: Report) -> None:
+    """Write the answer first: the rest of the page is its proof."""
+    level, colon, rest = verdict(report).partition(": ")
+    if not colon:
+        page.add((level.capitalize(), "ok" if report.healthy else "title"))
+        return
+    lead = f"{level.upper()}: "
+    for i, piece in enumerate(layout.wrap(rest, page.width - len(lead))):
+        page.add((lead[:-1], level) if i == 0 else " " * (len(lead) - 1), " ", (piece, "title"))
+
+
 def _identity(report: Report, run: RunReport) -> list[str]:
     place = report.runs.index(run) + 1
     items = [
@@ -42,13 +54,14 @@ def _identity(report: Report, run: RunReport) -> list[str]:
         line(str(run.facts.get("model.name") or "")),
         gpus(run.facts),
         parallelism(run.facts),
-        f"run {place} of {len(report.runs)}, {ENDS.get(run.end, line(run.end))}",
+        f"run {place} of {len(report.runs)}, {ending(report, run)}",
     ]
     return [item for item in items if item]
 
 
 def _extent(report: Report, run: RunReport | None) -> list[str]:
-    names = [line(source.name) for source in report.inputs]
+    # What was judged stands before what was only recognised.
+    names = [line(source.name) for source in sorted(report.inputs, key=lambda source: source.kind != "log")]
     sources = ", ".join(names[:_INPUTS_SHOWN])
     if len(names) > _INPUTS_SHOWN:
         sources += f" and {len(names) - _INPUTS_SHOWN} more"
@@ -80,7 +93,7 @@ def _runs(page: Page, report: Report, shown: RunReport | None) -> None:
                 page.add((f"  {page.mark} {hidden} more like these (-v)", "dim"))
             continue
         finding = causes.get(run.id)
-        ended = ENDS.get(run.end, line(run.end))
+        ended = ending(report, run)
         lead = "> " if run is shown else "  "
         stream = f"  {layout.cut_left(line(run.stream), 28, page.mark)}" if run.stream else ""
         text = f"{lead}run {number(place)}  {span(run.started, run.ended)}  {ended}{stream}"
