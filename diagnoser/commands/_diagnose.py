@@ -59,6 +59,12 @@ def _inputs(args: argparse.Namespace) -> list[str] | None:
     for name in args.inputs:
         if name in commands.names() and not Path(name).exists():
             raise CommandError(f"no file {name}; to run the sub-command put it first: diagnose {name} ...")
+    if len(args.inputs) > 1 and not Path(args.inputs[0]).exists() and args.inputs[0].isalpha():
+        from diagnoser.knowledge.words import hint
+
+        meant = hint(args.inputs[0], commands.names())
+        if meant:
+            raise CommandError(f"no file and no sub-command {args.inputs[0]}{meant}")
     if args.inputs:
         return list(args.inputs)
     if sys.stdin is None or sys.stdin.closed or _terminal.is_terminal(sys.stdin):
@@ -98,7 +104,9 @@ def _print(report: Report, args: argparse.Namespace) -> int:
     _terminal.write(chosen.render(report, options), args.output, for_people=args.format == "text")
     if not recognised(report):
         # Nothing was found because nothing could be looked at: that must not pass for health.
-        _terminal.say("error: nothing in the input looks like the log of an inference server")
+        window = " or ".join(f"--{end} {text}" for end, text in (("since", args.since), ("until", args.until)) if text)
+        why = f"; {window} may have left out all of it" if window else ""
+        _terminal.say(f"error: nothing in the input looks like the log of an inference server{why}")
         return 2
     if args.output not in (None, "-") and not args.quiet:
         _terminal.say(f"{args.output}: {_summary(report)}")

@@ -65,13 +65,29 @@ class Parser(argparse.ArgumentParser):
         told = message.removeprefix("argument ")
         raise CommandError(f"{told}\ntry: {self.prog} --help")
 
+    def knows(self, option: str) -> bool:
+        """Whether this is one of the options, or close enough to be meant for one."""
+        from diagnoser.knowledge.words import nearest
+
+        return nearest(option, (name for name in self._option_string_actions if len(name) > 2)) is not None
+
     def _unknown_option(self, word: str) -> NoReturn:
         from diagnoser.knowledge.words import hint
 
         option = word.split("=", 1)[0]
+        action = self._option_string_actions.get("--format")
+        if action is not None and self._takes(action, option.lstrip("-")):
+            self.error(f"unknown option {option}; did you mean --format {option.lstrip('-')}?")
         self.error(
             f"unknown option {option}{hint(option, (name for name in self._option_string_actions if len(name) > 2))}"
         )
+
+    @staticmethod
+    def _takes(action: argparse.Action, value: str) -> bool:
+        try:
+            return callable(action.type) and bool(action.type(value))
+        except (argparse.ArgumentTypeError, ValueError):
+            return False
 
     def _read_environment(self) -> None:
         for action in self._actions:

@@ -67,7 +67,8 @@ def _chosen(words: Iterable[str], base: RuleBase) -> list[str] | None:
             continue
         path = Path(word)
         if not path.exists():
-            raise CommandError(f"rules test: no rule and no file '{word}'{hint(word, base.rules)}")
+            told = hint(word, base.rules) or "; see diagnose rules list"
+            raise CommandError(f"rules test: no rule and no file '{word}'{told}")
         place = path.resolve()
         inside = [rule.id for rule in base.rules.values() if Path(rule.place.file).resolve().is_relative_to(place)]
         if not inside:

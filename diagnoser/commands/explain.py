@@ -24,7 +24,12 @@ field as an engine prints it ("token usage")."""
 
 def main(arguments: Sequence[str]) -> int:
     """Print one page, a list, or write all pages."""
-    args = _parser().read(arguments)
+    parser = _parser()
+    for word in arguments[:1]:
+        if word.startswith("--") and "=" not in word and not parser.knows(word):
+            flag = word.lstrip("-")
+            raise CommandError(f"explain: {word} is no option here; a flag of an engine: diagnose catalog flag {flag}")
+    args = parser.read(arguments)
     if not (args.name or args.list or args.all):
         raise CommandError("explain: give an id, or --list; to read a file of this name: diagnose ./explain")
     from diagnoser.commands import _knowledge
@@ -80,13 +85,17 @@ def _find(name: str, base: RuleBase) -> str | None:
 
 def _unknown(name: str, base: RuleBase, vocabulary: Vocabulary) -> str:
     from diagnoser.commands import _fieldpage
-    from diagnoser.knowledge.words import hint
+    from diagnoser.knowledge.words import hint, nearest
 
-    if name.startswith("--"):
-        return f"explain: {name} is a flag: diagnose catalog flag {name}"
     words = {*base.rules, *_fieldpage.names(base, vocabulary), *_fieldpage.labels(vocabulary)}
     short = {rule.rpartition(".")[2]: rule for rule in base.rules}
-    told = hint(name, words) or hint(name, short) or "; see diagnose explain --list"
+    stage, dot, cause = name.partition(".")
+    if dot and stage in {rule.stage for rule in base.rules.values()}:
+        # Ids of a stage are alike by the stage alone.
+        near = nearest(name, words, 0.8) or short.get(nearest(cause, short) or "")
+        told = f"; did you mean {near}?" if near else "; a rule of your own needs --rules DIR"
+    else:
+        told = hint(name, words) or hint(name, short) or "; see diagnose explain --list"
     return f"explain: unknown name '{name}'{told}"
 
 

@@ -21,7 +21,10 @@ _ACTIONS = ("list", "test", "schema", "new")
 
 def main(arguments: Sequence[str]) -> int:
     """Dispatch to list, test, schema or new."""
-    args = _parser().read(arguments)
+    parser = _parser()
+    args = parser.read(arguments)
+    if args.action is None:
+        parser.error(f"rules: say what to do: {', '.join(_ACTIONS)}")
     if args.action == "list":
         return _list(args)
     if args.action == "schema":
@@ -34,7 +37,8 @@ def main(arguments: Sequence[str]) -> int:
 
         if len(args.what) != 1:
             raise CommandError("rules new: give one id, such as memory.my_cause")
-        _terminal.say(f"wrote {_newrule.write(args.what[0], args.dir)}; fill it in, then: diagnose rules test")
+        path = _newrule.write(args.what[0], args.dir)
+        _terminal.say(f"wrote {path}; fill it in, then: diagnose rules test {path}")
         return 0
     from diagnoser.commands import _ruletests
 
@@ -43,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> Parser:
     parser = Parser("diagnose rules", DESCRIPTION, "DIAGNOSE_RULES", usage="diagnose rules ACTION [OPTION ...]")
-    parser.add_argument("action", metavar="ACTION", type=one_of(_ACTIONS), help=", ".join(_ACTIONS))
+    parser.add_argument("action", metavar="ACTION", nargs="?", type=one_of(_ACTIONS), help=", ".join(_ACTIONS))
     parser.add_argument("what", metavar="WHAT", nargs="*", help="test: files, folders or ids; new: the id")
     parser.add_argument(
         "--format", metavar="NAME", type=one_of(("text", "json")), default="text", help="list: text (default), json"
