@@ -132,7 +132,7 @@ class Table:
         self.line.append(origin.line)
         self.source.append(origin.source)
         self.text.append(text)
-        if rows + 1 >= self.limit:
+        while len(self.time) >= self.limit:
             self._coarsen()
 
     def _coarsen(self) -> None:
@@ -178,6 +178,7 @@ class EventLog:
 
     KEEP = 512
     TIMES = 100_000
+    RANKS = 4096
 
     def add(self, event: Event) -> None:
         """Record one occurrence."""
@@ -189,7 +190,8 @@ class EventLog:
             self.kept.append(event)
         if event.time is not None and len(self.times) < self.TIMES:
             self.times.append(event.time)
-        self.ranks.add(event.ranks)
+        if len(self.ranks) < self.RANKS:
+            self.ranks.add(event.ranks)
         self.phases[event.phase] = self.phases.get(event.phase, 0) + 1
 
 

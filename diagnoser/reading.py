@@ -5,10 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, BinaryIO
 
 from diagnoser.envelopes import Peeler
 from diagnoser.evidence import Collector
+from diagnoser.evidence.collect import MOST_RUNS, MOST_STREAMS
 from diagnoser.evidence.facts import Compute, Dump
 from diagnoser.findings import Input
 from diagnoser.formats import dynamo, sglang, vllm
@@ -16,11 +18,15 @@ from diagnoser.formats.base import StatsLine
 from diagnoser.formats.pyrepr import find_dump
 from diagnoser.formats.records import RecordReader
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Record, Run
+from diagnoser.model import Line, Problem, Record, Run
 from diagnoser.sources import Source
 
 #: Standard input that must be read twice (a relative time filter) is kept in memory up to this size, then on disk.
 SPOOL = 32 << 20
+
+#: Lines at the start of an input that are looked at before they are read, and their size.
+AHEAD = 256
+AHEAD_CHARACTERS = 4 << 20
 
 _DUMP_MARKS = ("args", "config: ", "Starting router on")
 _DUMP_DIALECTS = frozenset({"vllm", "sglang", "router", "dynamo", ""})
@@ -98,7 +104,14 @@ def last_time(source: Source) -> float | None:
 def records(source: Source, peeler: Peeler) -> Iterable[Record]:
     """Lines of a source as records, in the order in which each is complete."""
     reader = RecordReader()
-    for line in peeler.lines(source.raw_lines()):
+    lines = peeler.lines(source.raw_lines())
+    ahead: list[Line] = []
+    room = AHEAD_CHARACTERS
+    while len(ahead) < AHEAD and room > 0 and (line := next(lines, None)):
+        ahead.append(line)
+        room -= len(line.text)
+    reader.foresee(ahead)
+    for line in chain(ahead, lines):
         yield from reader.feed(line)
     yield from reader.flush()
 
@@ -118,6 +131,14 @@ def _read_log(source: Source, collector: Collector, window: Window | None) -> In
         if window is None or window.holds(record.time):
             collector.add(record, source.name)
     source.problems.extend(peeler.problems)
+    if collector.passed_over:
+        text = f"{collector.passed_over:,} records of more than {MOST_STREAMS} writers were passed over"
+        source.problems.append(Problem(source.name, None, text))
+        collector.passed_over = 0
+    if collector.forgotten:
+        text = f"of more than {MOST_RUNS:,} server lifetimes {collector.forgotten:,} in the middle were passed over"
+        source.problems.append(Problem(source.name, None, text))
+        collector.forgotten = 0
     envelopes = [name for name, count in peeler.seen.most_common(3) if count * 50 >= peeler.seen.total()]
     return _input(source, ", ".join(envelopes))
 
@@ -127,7 +148,5 @@ def _input(source: Source, envelope: str) -> Input:
     return Input(source.name, source.kind, envelope, source.lines, source.bytes, problems)
 
 
-def _not_yet(source: Source) -> Any:
-    from diagnoser.model import Problem
-
+def _not_yet(source: Source) -> Problem:
     return Problem(source.name, None, f"read as {source.kind}: only logs are judged by this version")

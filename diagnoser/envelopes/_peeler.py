@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 
 from diagnoser.envelopes._ansi import strip_codes, strip_lost
 from diagnoser.envelopes._join import MAX_JOINED, Joiner, Unfinished
@@ -18,8 +18,9 @@ from diagnoser.model import Line, Problem
 MAX_LEVELS = 4
 #: Weak streams that are remembered.
 _MAX_KNOWN = 4096
-#: Lines at the start of an input that are looked at for weak streams before any of them is peeled.
+#: Lines at the start of an input that are looked at for weak streams before any of them is peeled, and their size.
 _AHEAD = 128
+_AHEAD_BYTES = 4 << 20
 
 
 class Peeler:
@@ -62,7 +63,11 @@ class Peeler:
 
     def _foreseen(self, raw: Iterator[tuple[str, int, bytes]]) -> Iterator[tuple[str, int, bytes]]:
         """Learn weak streams from the first lines: a server's first words may be too plain to vouch for them."""
-        ahead = list(islice(raw, _AHEAD))
+        ahead: list[tuple[str, int, bytes]] = []
+        room = _AHEAD_BYTES
+        while len(ahead) < _AHEAD and room > 0 and (one := next(raw, None)):
+            ahead.append(one)
+            room -= len(one[2])
         for _, _, data in ahead:
             text = strip_lost(strip_codes(data.decode("utf-8", "replace")))
             heads = self._heads.get(text[:1])

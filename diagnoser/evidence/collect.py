@@ -9,13 +9,19 @@ from typing import Any, Protocol
 from diagnoser.evidence import facts as fact_room
 from diagnoser.evidence import residue
 from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
-from diagnoser.evidence.samples import Sampler
+from diagnoser.evidence.samples import Budget, Sampler
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Event, EventLog, Origin, Record, Run
 
 #: Excerpt of a record kept with an event.
 TEXT = 4000
+
+#: Writers followed at once, and lifetimes kept: of a longer crash loop the first and the latest ones.
+MOST_STREAMS = 512
+MOST_RUNS = 512
+
+_MOST_LEVELS = 64
 
 
 class Spec(Protocol):
@@ -60,6 +66,10 @@ class Collector:
     _open: dict[str, Lifetime] = field(default_factory=dict)
     _samplers: dict[str, Sampler] = field(default_factory=dict)
     _host: list[tuple[str, Record]] = field(default_factory=list)
+    _budget: Budget = field(default_factory=Budget)
+    #: Records of writers beyond ``MOST_STREAMS``, and lifetimes beyond ``MOST_RUNS``: nobody judges them.
+    passed_over: int = 0
+    forgotten: int = 0
 
     def add(self, record: Record, source: str) -> None:
         """Take one record of the named input."""
@@ -71,6 +81,9 @@ class Collector:
         key = f"{source}\0{record.stream}"
         life = self._open.get(key)
         if life is None:
+            if len(self._open) >= MOST_STREAMS:
+                self.passed_over += 1
+                return
             life = self._open[key] = self._begin(record.stream, source, restarts=0)
         engine = self.engine or self.readers.engine(record) or life.run.engine
         matches = self.matcher.match(record, engine)
@@ -129,7 +142,18 @@ class Collector:
         run = Run(id=len(self.runs), stream=stream, engine=self.engine)
         run.sources.append(source)
         self.runs.append(run)
+        if len(self.runs) > MOST_RUNS:
+            self._forget()
         return Lifetime(run, restarts)
+
+    def _forget(self) -> None:
+        """Drop the oldest lifetime that is over, but for the first half: how it began matters as much as the end."""
+        still = {id(life.run) for life in self._open.values()}
+        for at in range(MOST_RUNS // 2, len(self.runs)):
+            if id(self.runs[at]) not in still:
+                del self.runs[at]
+                self.forgotten += 1
+                return
 
     def _take(self, life: Lifetime, record: Record, matches: Sequence[Match]) -> None:
         run = life.run
@@ -147,7 +171,7 @@ class Collector:
         level = residue.level_of(record) if record.kind not in ("stats", "request") else ""
         if record.kind == "traceback":
             level = level or "ERROR"
-        if level:
+        if level and (level in run.levels or len(run.levels) < _MOST_LEVELS):
             run.levels[level] = run.levels.get(level, 0) + 1
         if not quiet and level in ("WARNING", "ERROR", "CRITICAL", "FATAL") and record.kind != "access":
             residue.keep(run, record, level, self._make(life, record, "", {}, 0))
@@ -191,7 +215,7 @@ class Collector:
 
     def _sampler(self, engine: str) -> Sampler:
         if engine not in self._samplers:
-            self._samplers[engine] = Sampler(self.vocabulary, engine)
+            self._samplers[engine] = Sampler(self.vocabulary, engine, self._budget)
         return self._samplers[engine]
 
 

@@ -17,6 +17,9 @@ _STATES = {"non_default_args": "set", "server_args": "printed", "namespace": "pr
 #: Whose dump it is, by its kind.
 _PRINTERS = {"server_args": "sglang", "engine_config": "vllm", "non_default_args": "vllm", "namespace": "vllm"}
 
+#: No release has a tenth of it.
+MOST_ARGUMENTS = 4096
+
 #: Characters of the dump shown around one argument.
 _MARGIN = 36
 
@@ -61,6 +64,8 @@ def read_dump(run: Run, record: Record, dump: Dump, vocabulary: Vocabulary) -> N
         fact = Fact(name, value, record.origin, excerpt(record.text, part.start, part.end), state)
         # What the operator asked for stays the argument; a resolved configuration only fills what was not asked.
         if known is None or trust <= _TRUST["non_default_args"]:
+            if known is None and len(run.arguments) >= MOST_ARGUMENTS:
+                continue
             run.arguments[name] = fact
         for fact_name in wanted.get(name, ()):
             set_fact(run, fact_name, fact, resolved=trust > 1)

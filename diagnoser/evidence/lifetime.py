@@ -171,6 +171,8 @@ class Lifetime:
         self.last_activity = self.seq
         if record.time is not None:
             self.work_time = record.time
+            if self.run.ready is None and self.phase == "serving":
+                self.run.ready = record.time  # it was before the first time in the log
         if self.phase == "startup":
             self._serving(record)
 

@@ -7,18 +7,46 @@ from collections.abc import Callable, Mapping
 
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import NAN, Record, Run, Table
+from diagnoser.model import NAN, Group, Record, Run, Table
 
 #: Longest excerpt of a statistics line kept for evidence.
 TEXT = 400
 
+#: Rows of all tables of a diagnosis together, and of one table at most and at least: many replicas mean coarser ones.
+ROWS = 160_000
+MOST_ROWS = 8192
+LEAST_ROWS = 64
+#: More tables than any fleet in one log has; a log that invents ranks gets no further ones.
+MOST_TABLES = 2048
+
 _COMBINE: dict[str, Callable[[float, float], float]] = {"max": max, "min": min, "sum": operator.add}
+
+
+class Budget:
+    """Shares a fixed number of rows among all tables of a diagnosis."""
+
+    def __init__(self) -> None:
+        self._tables: list[Table] = []
+        self._limit = MOST_ROWS
+
+    def table(self, group: Group, kinds: Mapping[str, str]) -> Table | None:
+        """Make a table; None when there are too many. Those that exist shrink as their number doubles."""
+        if len(self._tables) >= MOST_TABLES:
+            return None
+        made = Table(group, kinds, self._limit)
+        self._tables.append(made)
+        if len(self._tables) * self._limit > ROWS and self._limit > LEAST_ROWS:
+            self._limit //= 2
+            for table in self._tables:
+                table.limit = self._limit
+        return made
 
 
 class Sampler:
     """Turns the statistics lines of one engine into rows."""
 
-    def __init__(self, vocabulary: Vocabulary, engine: str) -> None:
+    def __init__(self, vocabulary: Vocabulary, engine: str, budget: Budget) -> None:
+        self._budget = budget
         self._map = vocabulary.label_map(engine)
         self._kinds = {name: series.kind for name, series in vocabulary.series.items()}
         self._combine = {name: _COMBINE[one.combine] for name, one in vocabulary.series.items() if one.combine}
@@ -40,6 +68,9 @@ class Sampler:
         if row:
             table = run.tables.get(stats.group)
             if table is None:
-                table = run.tables[stats.group] = Table(stats.group, self._kinds)
+                table = self._budget.table(stats.group, self._kinds)
+                if table is None:
+                    return row
+                run.tables[stats.group] = table
             table.append(NAN if record.time is None else record.time, record.origin, record.text[:TEXT], row)
         return row

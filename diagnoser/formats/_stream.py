@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from diagnoser.formats.base import Head
 from diagnoser.formats.clock import Clock
 from diagnoser.formats.joining import Open
 from diagnoser.formats.quoting import Quote
 from diagnoser.formats.wrapping import Width
+from diagnoser.model import Line
+
+#: Streams of one source that are told apart.
+MOST = 4096
+#: Processes of one stream with something open; more are looked through for complete ones.
+MANY = 512
 
 
 class Stream:
@@ -23,3 +32,27 @@ class Stream:
         self.loose: Open | None = None
         # A request whose text goes on over the next lines.
         self.quote: Quote | None = None
+
+    def tidy(self) -> None:
+        """Forget what is complete: a log may name a new process on every line."""
+        for opened in (self.prefixed, self.bare):
+            if len(opened) > MANY:
+                for tag in [tag for tag, record in opened.items() if record.closed]:
+                    del opened[tag]
+
+
+class Streams(dict[str, Stream]):
+    """Streams by name, made when asked for; those beyond ``MOST`` share one, so that memory is bounded."""
+
+    def foresee(self, lines: Sequence[Line], ask: Callable[[str], Head | None]) -> None:
+        """Look for dates in lines that are still to come: the first ones often print none."""
+        for line in lines:
+            head = ask(line.text)
+            if head is not None and head.year is not None:
+                self[line.stream].clock.hint(head)
+
+    def __missing__(self, name: str) -> Stream:
+        if len(self) >= MOST and name != "":
+            return self[""]
+        made = self[name] = Stream()
+        return made

@@ -1,7 +1,8 @@
 """Printed times to seconds since the epoch: the year that vLLM leaves out, the date that old SGLang leaves out.
 
 Times are the log's own clock read as UTC. A missing year comes from the envelope, from a dated line of the same
-stream, or is the nominal leap year 2000 (so that 29 February exists); it grows by one at New Year.
+stream, or is the nominal leap year 2000 (so that 29 February exists); it grows by one at New Year. Whichever it is, a
+stream keeps it: a dated line that comes late is moved into the nominal year, or the run would last for decades.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def _midnight(year: int, month: int, day: int) -> float:
 class Clock:
     """The clock of one stream; remembers what earlier lines told about the date."""
 
-    __slots__ = ("_base", "_day", "_last", "_month", "_shift", "_year", "_year_known")
+    __slots__ = ("_base", "_day", "_hint", "_last", "_month", "_moved", "_shift", "_year", "_year_known")
 
     def __init__(self) -> None:
         self._last: float | None = None
@@ -40,6 +41,14 @@ class Clock:
         self._base = 0.0
         # The log's own clock minus the envelope's: their time zones may differ.
         self._shift = 0.0
+        # A time near the beginning, from a line further down; years to take off dates, once nominal ones were given.
+        self._hint: float | None = None
+        self._moved = 0
+
+    def hint(self, head: Head) -> None:
+        """Take a dated line of the same stream in advance, for those without a year before it."""
+        if self._hint is None and head.year is not None and head.month is not None and head.day is not None:
+            self._hint = _midnight(head.year, head.month, head.day)
 
     def resolve(self, head: Head | None, envelope: float | None) -> tuple[float | None, str]:
         """Time of a record in seconds and what is known of it: "full", "yearless", "clock" or "" (carried forward)."""
@@ -52,10 +61,12 @@ class Clock:
             if head.month is None or head.day is None:
                 base, known = self._clock_only(head, envelope)
             elif head.year is not None:
-                if (head.month, head.day, head.year) != (self._month, self._day, self._year) or not self._year_known:
-                    self._base = _midnight(head.year, head.month, head.day)
-                    self._month, self._day, self._year, self._year_known = head.month, head.day, head.year, True
-                base, known = self._base, "full"
+                year = head.year - self._moved
+                if (head.month, head.day, year) != (self._month, self._day, self._year) or not self._year_known:
+                    year = self._dated(year, head.month, head.day)
+                    self._base = _midnight(year, head.month, head.day)
+                    self._month, self._day, self._year = head.month, head.day, year
+                base, known = self._base, "full" if self._year_known else "yearless"
             else:
                 if (
                     head.month != self._month
@@ -72,11 +83,20 @@ class Clock:
             self._shift = shift if abs(shift) <= _FARTHEST_ZONE else 0.0
         return self._last, known
 
+    def _dated(self, year: int, month: int, day: int) -> int:
+        """Settle the year of a dated line: its own, unless lines before it were given a nominal one."""
+        if self._month and not self._year_known and not self._moved:
+            near = (self._year - 1, self._year, self._year + 1)
+            nominal = min(near, key=lambda one: abs(_midnight(one, month, day) - self._base))
+            self._moved, year = year - nominal, nominal
+        self._year_known = self._year_known or not self._moved
+        return year
+
     def _yearless(self, month: int, day: int, envelope: float | None) -> None:
         """Choose the year of a new day: the one nearest to what is known, else the running nominal year."""
         anchor = envelope
-        if anchor is None and self._year_known:
-            anchor = self._last
+        if anchor is None:
+            anchor = self._last if self._year_known else self._hint
         if anchor is not None:
             guess = date.fromordinal(int(anchor // _DAY) + _EPOCH).year
             years = [year for year in (guess - 1, guess, guess + 1) if 1 <= year <= 9998]

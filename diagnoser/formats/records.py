@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from diagnoser.formats import dialects, process, progress, ray, vllm
-from diagnoser.formats._stream import Stream
+from diagnoser.formats._stream import Stream, Streams
 from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.quoting import Quote, unfinished
@@ -27,16 +27,19 @@ _NOTHING: tuple[Record, ...] = ()
 class RecordReader:
     """Joins the lines of one source to records; gives them back in the order of their first lines.
 
-    ``feed`` may hold records back until it is clear that they are complete; ``flush`` gives them out at the end of the
-    input (or of a pause in a followed file) and keeps the clock.
+    ``feed`` may hold records back until they are complete; ``flush`` gives them out at the end and keeps the clock.
     """
 
     def __init__(self) -> None:
         self._heads = tuple(dialect.head for dialect in dialects())
-        self._streams: dict[str, Stream] = {}
+        self._streams = Streams()
         self._writers: dict[str, process.Writer] = {"": process.NOBODY}
         self._pending: deque[Open] = deque()
         self._count = 0
+
+    def foresee(self, lines: Sequence[Line]) -> None:
+        """Learn the year from the first lines before they are fed."""
+        self._streams.foresee(lines, self._ask)
 
     def feed(self, line: Line) -> Sequence[Record]:
         """Take one line; return the records that are complete now."""
@@ -46,9 +49,7 @@ class RecordReader:
         if text[-1:] in ("\r", "\n"):
             text = text.rstrip("\r\n")
         self._count += 1
-        stream = self._streams.get(line.stream)
-        if stream is None:
-            stream = self._streams[line.stream] = Stream()
+        stream = self._streams[line.stream]
         if stream.quote is not None:
             return self._quoted(line, stream, stream.quote)
         if line.time is None:
@@ -216,6 +217,7 @@ class RecordReader:
 
     def _hold(self, record: Record, stream: Stream, prefix: str) -> Open:
         stream.last = held = Open(record, prefix, self._count)
+        stream.tidy()
         self._pending.append(held)
         return held
 
@@ -236,9 +238,7 @@ class RecordReader:
         time, known = stream.clock.resolve(head, line.time)
         origin = Origin(line.source, line.number)
         if head is None:
-            return Record(
-                origin, text, "raw", "", "", time, known, who.name, who.ranks, "", line.stream, line.number
-            )  # fmt: skip
+            return Record(origin, text, "raw", "", "", time, known, who.name, who.ranks, "", line.stream, line.number)
         ranks = who.ranks
         if head.ranks and head.ranks != ranks:
             ranks = tuple(sorted({**dict(ranks), **dict(head.ranks)}.items())) if ranks else head.ranks

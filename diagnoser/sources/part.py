@@ -31,18 +31,25 @@ class Part:
         self._peeked: list[bytes] = []
         self._late: list[str] = []
 
-    def peek(self) -> bytes:
-        """Give the first ``HEAD`` bytes of the content (fewer when there are no more). Raises ``OSError``."""
+    def peek(self, report: Report = lambda _: None) -> bytes:
+        """Give the first ``HEAD`` bytes of the content (fewer when there are no more). Raises ``OSError``.
+
+        ``report`` hears why there is nothing at all.
+        """
         if self._once():
             self._started = self._content(BLOCK, self._late.append)
             while sum(map(len, self._peeked)) < HEAD and (block := next(self._started, b"")):
                 self._peeked.append(block)
+            for text in [] if self._peeked else self._late:
+                report(text)
             return b"".join(self._peeked)[:HEAD]
-        head = b""
-        for block in self._content(HEAD, lambda _: None):
+        head, told = b"", list[str]()
+        for block in self._content(HEAD, told.append):
             head += block
             if len(head) >= HEAD:
                 break
+        for text in [] if head else told:
+            report(text)
         return head[:HEAD]
 
     def blocks(self, report: Report) -> Iterator[bytes]:

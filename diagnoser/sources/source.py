@@ -32,7 +32,8 @@ class Source:
         self.parts: list[Part] = []
         for part in parts:
             try:
-                kind, state, reason = sniff(part.peek())
+                told: list[str] = []
+                kind, state, reason = sniff(part.peek(told.append))
             except OSError as error:
                 raise InputError(f"cannot read {part.name}: {error.strerror or error}") from None
             if state == "ok":
@@ -40,7 +41,9 @@ class Source:
                 self.kind = kind
                 self.state = "ok"
             else:
-                self.problems.append(Problem(part.name, None, f"{part.name} is {reason}"))
+                # What is damaged from its first byte on is not "empty".
+                text = f"{part.name}: {told[0]}" if told else f"{part.name} is {reason}"
+                self.problems.append(Problem(part.name, None, text))
                 if self.state != "ok":
                     self.state = state
 
