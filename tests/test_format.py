@@ -86,3 +86,15 @@ def test_clauses_with_an_unknown_value_are_left_out() -> None:
     text = "{a:int} waiting; KV use {b:percent} of {a}; model {c}; always"
     assert render_known(text, Fixed(), nodes) == "3 waiting; model x; y; always"
     assert render_known("{b} only", Fixed(), nodes) == ""
+
+
+def test_clauses_that_count_nothing_are_left_out() -> None:
+    class Fixed:
+        def value(self, node: Node) -> object:
+            return node.args[0]
+
+    nodes = {"count(a.b)": Node("number", (0.0,)), "count(c.d)": Node("number", (2.0,)), "max(x)": Node("number", (0,))}
+    text = "{count(a.b):int} refused; {count(c.d):int} of {count(a.b):int} late; {max(x):int} waiting"
+    assert render_known(text, Fixed(), nodes) == "2 of 0 late; 0 waiting"
+    assert render_known("{count(a.b):int} refused", Fixed(), nodes) == "0 refused"
+    assert write(30000.0, "id") == "30000"

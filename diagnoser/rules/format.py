@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 #: Beyond it a number is written with an exponent: its last digits mean nothing.
 _LARGEST = 1e15
 
+#: How an expression begins whose zero says nothing: what did not happen needs no mention.
+_COUNTS = ("count(", "ranks(", "run.restarts")
+
 #: What a sentence says where nothing is known.
 NOT_KNOWN = "unknown"
 
@@ -39,14 +42,17 @@ def render(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | Iterable
 
 
 def render_known(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | Iterable[tuple[str, Node]]) -> str:
-    """Fill a text of clauses parted by "; " and leave out those with a value that is not known."""
+    """Fill a text of clauses parted by "; "; leave out those with an unknown value, and those that count nothing."""
     known = dict(nodes)
-    kept = []
+    kept: list[str] = []
+    empty: list[str] = []
     for clause in text.split("; "):
-        values = [evaluator.value(known[found.expression]) for found in texts.placeholders(clause)]
-        if UNKNOWN not in values:
-            kept.append(render(clause, evaluator, known))
-    return "; ".join(kept)
+        found = [(one.expression, evaluator.value(known[one.expression])) for one in texts.placeholders(clause)]
+        if any(value is UNKNOWN for _, value in found):
+            continue
+        nothing = bool(found) and all(value == 0 and of.startswith(_COUNTS) for of, value in found)
+        (empty if nothing else kept).append(render(clause, evaluator, known))
+    return "; ".join(kept or empty)
 
 
 def _written(evaluator: Evaluator, value: Value, form: str) -> str:
@@ -67,7 +73,8 @@ def write(value: Value, form: str = "") -> str:
         return plain(value)
     if form.startswith("."):
         return f"{amount:,{form}}"
-    return {"int": _integer, "percent": percent, "duration": duration, "gib": _gib, "rate": rate}[form](amount)
+    writers = {"int": _integer, "id": _digits, "percent": percent, "duration": duration, "gib": _gib, "rate": rate}
+    return writers[form](amount)
 
 
 def plain(value: Value) -> str:
@@ -89,6 +96,11 @@ def plain(value: Value) -> str:
 
 def _integer(value: float) -> str:
     return f"{round(value):,}"
+
+
+def _digits(value: float) -> str:
+    """Write a port or a sequence number as one searches for it."""
+    return f"{round(value)}"
 
 
 def _short(value: float) -> str:

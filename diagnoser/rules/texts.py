@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from diagnoser.knowledge.words import hint
 
 #: Formats by name; ``.0f`` to ``.9f`` besides.
-FORMATS = ("int", "percent", "duration", "gib", "rate", "story")
+FORMATS = ("int", "id", "percent", "duration", "gib", "rate", "story")
 _DECIMALS = re.compile(r"\.\d+f")
 _WORD = re.compile(r"[.\w]+")
 
