@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from diagnoser.rules.examples import ExampleError, expand, seconds
-from diagnoser.rules.model import EventSpec, Example, Node, Rule, RuleBase
+from diagnoser.rules.model import EventSpec, Example, Node, Point, Rule, RuleBase
 from diagnoser.rules.schema import ExampleModel
 from diagnoser.rules.template import parse_template
 from diagnoser.rules.testing import coverage, run_examples
@@ -137,14 +137,21 @@ def test_coverage() -> None:
         event("pool.full", "pool is full"),
         event("pool.gone", "pool is gone"),
         event("ready", "is ready", role="ready"),
+        event("pool.noted", "pool is noted"),
+        event("pool.checked", "pool is checked"),
+        event("pool.derived", "pool is derived"),
     ]
+    seen = {name: Node("event", (name,), name, "bool") for name in ("pool.noted", "pool.checked", "pool.derived")}
     base = RuleBase(
         rules={"memory.full": rule(fires=(FIRES,))},
         events={spec.name: spec for spec in events},
         symptoms={"full": rule().symptoms[0][1], "idle": rule().when},
+        derived={"fact": seen["pool.derived"]},
+        checklist=[Point("D1", "D1", {"fail": seen["pool.checked"]})],
+        notes=[Point("n", "n", {}, {}, {"pool.noted": seen["pool.noted"]})],
     )
     found = coverage(base)
     assert found.unproven == ("memory.full",)
-    assert found.unmatched == ("pool.gone", "ready")
+    assert found.unmatched == ("pool.checked", "pool.derived", "pool.gone", "pool.noted", "ready")
     assert found.unused_events == ("pool.gone",)
     assert found.unused_symptoms == ("idle",)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 from diagnoser.model import Origin, Record
 from diagnoser.rules.matcher import Matcher
-from diagnoser.rules.model import Example, Node, Rule, RuleBase
+from diagnoser.rules.model import Example, Node, Point, Rule, RuleBase
 from diagnoser.rules.names import references
 
 
@@ -118,11 +119,11 @@ def coverage(base: RuleBase) -> Coverage:
     """Return what no example or expression of the rule base reaches."""
     events: set[str] = set()
     symptoms: set[str] = set()
-    for rule in base.rules.values():
-        for node in _nodes(rule):
-            used = references(node)
-            events |= used.events
-            symptoms |= used.symptoms
+    beside = [node for point in (*base.checklist, *base.notes) for node in _asked(point)]
+    for node in chain(base.derived.values(), beside, *map(_nodes, base.rules.values())):
+        used = references(node)
+        events |= used.events
+        symptoms |= used.symptoms
     for spec in base.events.values():
         if spec.role in ("start", "ready", "stop", "fatal", "wrapper", "consequence") or spec.sets:
             events.add(spec.name)
@@ -132,6 +133,11 @@ def coverage(base: RuleBase) -> Coverage:
         unused_events=tuple(sorted(base.events.keys() - events)),
         unused_symptoms=tuple(sorted(base.symptoms.keys() - symptoms)),
     )
+
+
+def _asked(point: Point) -> list[Node]:
+    """Return every expression of a point of the checklist, or of a note."""
+    return [*point.questions.values(), *point.placeholders.values()]
 
 
 def _nodes(rule: Rule) -> Iterator[Node]:
