@@ -125,8 +125,20 @@ class TestText:
         runs = [dataclasses.replace(one, end="clean") for one in given.runs]
         broken = dataclasses.replace(given, runs=runs)
         for name in ("text", "markdown"):
-            assert "run 2 of 2, shut itself down" in reports.get(name).render(broken, RenderOptions(width=160))
+            assert "run 2 of 2, stopped after a fault" in reports.get(name).render(broken, RenderOptions(width=160))
         assert "run 1 of 1, stopped in order" in text(160, dataclasses.replace(healthy(), runs=[run(0, end="clean")]))
+
+    def test_an_unseen_start_is_not_where_a_log_ends(self) -> None:
+        for seen, told in ((True, "the log ends during start-up"), (False, "its end is not in the log")):
+            one = dataclasses.replace(run(0, end="cut"), complete_start=seen)
+            assert told in text(160, dataclasses.replace(healthy(), runs=[one]))
+
+    def test_the_engine_stands_before_its_router(self) -> None:
+        given = report()
+        worst = dataclasses.replace(given.findings[0], runs=[one.id for one in given.runs])
+        runs = [given.runs[0], dataclasses.replace(given.runs[1], engine="vllm-router")]
+        out = text(160, dataclasses.replace(given, runs=runs, findings=[worst]))
+        assert "run 1 of 2" in out.splitlines()[1]
 
     def test_titles_of_consequences_are_whole(self) -> None:
         words = " ".join(text(60).split())

@@ -34,20 +34,28 @@ def verdict(report: Report) -> str:
 
 
 def ending(report: Report, run: RunReport) -> str:
-    """Return how a run ended; a server that shut itself down over a critical fault did not stop in order."""
+    """Return how a run ended, as far as it fits what was found: no order after a fault, no start-up unseen."""
     broken = any(finding.severity == "critical" and run.id in finding.runs for finding in report.findings)
-    return "shut itself down" if run.end == "clean" and broken else ENDS.get(run.end, line(run.end))
+    if run.end == "clean" and broken:
+        return "stopped after a fault"
+    if run.end == "cut" and not run.complete_start:
+        return "its end is not in the log"
+    return ENDS.get(run.end, line(run.end))
 
 
 def focus(report: Report) -> RunReport | None:
-    """Return the run that shows the worst finding, the latest such; without findings the last run."""
+    """Return the run that shows the worst finding, the latest such, and an engine before its router.
+
+    Without findings the last run.
+    """
     if not report.runs:
         return None
     runs = {run.id: run for run in report.runs}
     for finding in report.findings:
         found = [runs[run] for run in finding.runs if run in runs]
         if found:
-            return found[-1]
+            engines = [run for run in found if not run.engine.endswith("-router")]
+            return (engines or found)[-1]
     return report.runs[-1]
 
 
