@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ class _Gzip:
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(wbits=31)
+        self._failed: zlib.error | None = None
 
     @property
     def eof(self) -> bool:
@@ -49,14 +51,37 @@ class _Gzip:
 
     @property
     def needs_input(self) -> bool:
-        return not self._inner.unconsumed_tail
+        return self._failed is None and not self._inner.unconsumed_tail
 
     @property
     def unused_data(self) -> bytes:
         return self._inner.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+        if self._failed is not None:
+            raise self._failed
+        data = self._inner.unconsumed_tail + data
+        before = self._inner.copy()
+        try:
+            return self._inner.decompress(data, max_length)
+        except zlib.error as error:
+            # zlib throws away what it had made of the sound part of this piece, perhaps the very lines before a crash.
+            self._failed = error
+            out = _sound_part(before, data, max_length)
+            if not out:
+                raise
+            return out
+
+
+def _sound_part(inner: zlib._Decompress, data: bytes, max_length: int) -> bytes:
+    """Decompress byte by byte up to the damage."""
+    out = bytearray()
+    with contextlib.suppress(zlib.error):
+        for at in range(len(data)):
+            out += inner.decompress(data[at : at + 1])
+            if len(out) >= max_length:
+                break
+    return bytes(out)
 
 
 class _Zstd:
