@@ -10,6 +10,7 @@ import serverlogs as logs
 from serverlogs import API, CORE, access, diagnose, ids, sglang, stats, vllm
 
 from diagnoser.api import Session
+from diagnoser.evidence.collect import MOST_KERNEL
 
 
 def ends(session: Session) -> list[tuple[str, bool]]:
@@ -207,3 +208,10 @@ def test_times_without_dates(tmp_path: Path) -> None:
     [run] = diagnose(tmp_path, [*early, *late]).runs
     assert run.time_known == "clock"
     assert (run.ended or 0) - (run.started or 0) > 3000
+
+
+def test_the_kernel_is_heard_after_much_chatter(tmp_path: Path) -> None:
+    chatter = [f"kernel: [ {i}.000000] igb 0000:01:00.0 eth0: NIC Link is Up" for i in range(MOST_KERNEL + 1)]
+    killed = "kernel: Out of memory: Killed process 77 (VLLM::EngineCor) total-vm:1kB, anon-rss:9000000kB"
+    log = ["INFO 07-12 10:00:00 [api_server.py:1] vLLM API server version 0.9.2", *chatter, killed]
+    assert "memory.host_oom" in [finding.id for finding in diagnose(tmp_path, log).report.findings]

@@ -21,6 +21,9 @@ TEXT = 4000
 MOST_STREAMS = 512
 MOST_RUNS = 512
 
+#: Messages of the kernel that are kept until the end.
+MOST_KERNEL = 10_000
+
 _MOST_LEVELS = 64
 
 
@@ -74,8 +77,9 @@ class Collector:
     def add(self, record: Record, source: str) -> None:
         """Take one record of the named input."""
         if record.dialect == "kernel":
-            # The host's kernel speaks about every server of that input; it is dealt out at the end.
-            if len(self._host) < 10_000:
+            # The host's kernel speaks about every server of that input; it is dealt out at the end. What no event
+            # knows (drivers, network, disks) is most of what it says.
+            if len(self._host) < MOST_KERNEL and self.matcher.match(record, ""):
                 self._host.append((source, record))
             return
         key = f"{source}\0{record.stream}"

@@ -28,6 +28,7 @@ class _Walker:
         self.symptoms = symptoms
         self.result_of = result_of
         self.values: dict[str, Truth] = {}
+        self._causal: dict[str, bool] = {}
 
     def formula(self, node: Node) -> Formula:
         if node.op == "and":
@@ -40,10 +41,9 @@ class _Walker:
             return Ref(str(node.args[0]))
         if node.op == "symptom":
             name = str(node.args[0])
-            definition = self.symptoms.get(name)
-            if definition is not None and self._names_cause(definition, frozenset({name})):
-                return self.formula(definition)
-            return self._proposition(name, node)
+            if name not in self._causal:
+                self._causal[name] = self._names_cause(node, frozenset())
+            return self.formula(self.symptoms[name]) if self._causal[name] else self._proposition(name, node)
         if self._names_cause(node, frozenset()):
             raise InferenceError(f"a cause may only be combined with and, or, not: {node.text}")
         return self._proposition(node.text or repr(node), node)
@@ -59,6 +59,8 @@ class _Walker:
             return True
         if node.op == "symptom":
             name = str(node.args[0])
+            if name in self._causal:
+                return self._causal[name]
             definition = self.symptoms.get(name)
             if definition is None or name in open_symptoms:
                 return False
