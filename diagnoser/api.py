@@ -15,6 +15,7 @@ from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
 from diagnoser.judging import Judgement, judge
 from diagnoser.knowledge.catalog import UNRESOLVED
+from diagnoser.knowledge.versions import parse_version
 from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
 from diagnoser.loading import Knowledge
@@ -109,7 +110,7 @@ class Session:
         """Fix what the log alone leaves open: the version, the GPU."""
         origin = run.first or Origin("", 0)
         fact = run.facts.get("engine.version")
-        run.version = self.options.engine_version or (str(fact.value).removeprefix("v") if fact else "")
+        run.version = (self.options.engine_version or (str(fact.value) if fact else "")).removeprefix("v")
         if not run.version and run.engine == "sglang":
             versions = self.knowledge.catalog.versions("sglang")
             run.version = infer_version(run, versions, self.knowledge.catalog.lifetimes(run.engine))
@@ -144,6 +145,8 @@ def _check(options: Options) -> None:
         raise UsageError(
             f"--engine {options.engine}: unknown engine; there are {', '.join(ENGINES)}{hint(options.engine, ENGINES)}"
         )
+    if options.engine_version and parse_version(options.engine_version) is None:
+        raise UsageError(f"--engine-version {options.engine_version}: no version; expected one such as 0.9.2")
     if options.inference not in BACKENDS:
         raise UsageError(
             f"--inference {options.inference}: there are {', '.join(BACKENDS)}{hint(options.inference, BACKENDS)}"

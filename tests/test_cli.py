@@ -232,6 +232,7 @@ class TestErrors:
             (["explain", "platform.mishp", "--rules", "critical"], ["did you mean platform.mishap?"]),
             (["explain", "--max-num-seqs"], ["--max-num-seqs"]),
             (["rules", "lst"], ["did you mean list?"]),
+            (["--engine-version", "abc", "healthy.log"], ["--engine-version abc", "such as 0.9.2"]),
             (["rules"], ["say what to do: list, test, schema, new"]),
             (["rules", "test", "zzz"], ["no rule and no file 'zzz'", "diagnose rules list"]),
             (["--json", "healthy.log"], ["did you mean --format json?"]),

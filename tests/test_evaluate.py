@@ -71,6 +71,8 @@ def test_needs_are_those_of_the_undecided_part() -> None:
         "statistics lines",
         "the engine version",
     }
+    some = evaluator(run(table({"requests.running": [1, 1, 1]})))
+    assert some.result(expression("share(kv.usage > 1%) > 1%")).needs == {"statistics lines with kv.usage"}
     assert decide.result(expression("false and E")).needs == frozenset()
     assert decide.result(expression("p50(ttft) > 1s")).needs == {"a metrics page"}
     assert decide.result(expression("limits.running > 1")).needs == {"server arguments"}

@@ -45,7 +45,11 @@ class Lookups:
             series = self._vocabulary.series.get(name)
             if series is None or (engine not in series.log if engine else not series.log):
                 return METRICS
-        return STATISTICS
+        if not any(self._run.tables.values()):
+            return STATISTICS
+        # There are some: what they lack is the name of this one.
+        titles = sorted({self._vocabulary.series[name].title for name in names} - {""})
+        return f"{STATISTICS} with {' and '.join(titles)}" if titles else STATISTICS
 
     def source(self, op: str, name: str) -> Fact | None:
         """Return where a fact, argument or knob was read: op "fact", "isset", "arg", "argset" or "knob"."""
