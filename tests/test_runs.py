@@ -126,6 +126,29 @@ def test_a_dead_engine_behind_a_front_end_that_answers(tmp_path: Path) -> None:
     assert ends(session) == [("crash", True)]
 
 
+def test_an_engine_that_dies_and_the_stop_it_causes(tmp_path: Path) -> None:
+    """The front end's first words may be those of the stop; in an orderly one the engine's end is reported late."""
+    stop = [vllm(300, f"[shutdown] {text}", where="core_client.py:770") for text in
+            ("Process manager: send sigterm to process EngineCore", "MPClient: start timeout=default",
+             "MPClient: stopping engine manager", "MPClient: engine manager stopped",
+             "MPClient: cleaning up background resources", "MPClient: complete")]  # fmt: skip
+    gone = vllm(300, "[shutdown] MPClient: engine core exited unexpectedly; starting cleanup", "WARNING")
+    trace = ["AsyncLLM output_handler failed.", "Traceback (most recent call last):", '  File "async_llm.py", line 1',
+             "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue."]  # fmt: skip
+    late = [vllm(300, text, "ERROR", where="async_llm.py:700") for text in trace]
+    before, after = [*logs.vllm_start(), *logs.vllm_serving()], logs.vllm_stop(300)
+    assert ends(diagnose(tmp_path, [*before, stop[0], gone, *stop[1:], *late, *after])) == [("crash", True)]
+    assert ends(diagnose(tmp_path, [*before, *stop, *late, *after])) == [("clean", True)]
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    """The application is up before the port is bound, and shut down in order after that has failed."""
+    taken = sglang(26, "ERROR:    [Errno 98] error while attempting to bind on address ('0.0.0.0', 30000): address "
+                       "already in use")  # fmt: skip
+    down = sglang(26, "INFO:     Application shutdown complete.")
+    assert ends(diagnose(tmp_path, [*logs.sglang_start()[:6], taken, down])) == [("crash", True)]
+
+
 def test_without_statistics_answers_tell(tmp_path: Path) -> None:
     died = vllm(60, "EngineCore encountered a fatal error.", "ERROR", CORE)
     later = [vllm(60 + 20 * at, f"Adapter {at} loaded") for at in range(1, 9)]

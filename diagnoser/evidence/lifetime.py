@@ -24,6 +24,9 @@ _FRONT = frozenset(("", "APIServer", "systemd", "MainProcess"))
 #: Event roles that say nothing about which of two lifetimes a record belongs to.
 _NEUTRAL = frozenset(("", "notice"))
 
+#: An error and the stop it causes are printed by two processes, in any order but close together.
+ADJACENT = 4
+
 _SERVED = ("requests.running", "gen.tps", "prompt.tps")
 
 #: A death is believed although lines of work follow it, unless there are several and they go on for some time: the
@@ -49,7 +52,9 @@ class Lifetime:
     worked: int = 0
     answered: int = 0
     work_time: float | None = None
+    first_stop: int = -1
     last_stop: int = -1
+    last_root: int = -1
     killed: bool = False
     troubled: bool = False
     #: Records of which it is not yet known whether they are this run's (the collector's, with what matched in them).
@@ -132,13 +137,15 @@ class Lifetime:
             self._serving(record)
         elif role == "stop":
             self.last_stop = self.seq
+            self.first_stop = self.seq if self.first_stop < 0 else self.first_stop
             if self.run.stopping is None:
                 self.run.stopping = record.time
             if self.last_fatal < 0 or self._survived():
                 self.phase = "stopping"
         elif role in ("fatal", "root"):
             self.troubled = True
-            if role == "fatal" and self.phase != "stopping":
+            self.last_root = self.seq if self.first_stop < 0 else self.last_root
+            if role == "fatal" and (self.phase != "stopping" or self.seq - self.first_stop <= ADJACENT):
                 self._die(record)
                 self.killed = self.killed or name.startswith("killed")
 
@@ -149,6 +156,8 @@ class Lifetime:
         served = run.ready is not None or self.last_activity >= 0
         if self.last_fatal >= 0 and not self._survived():
             run.end = "killed" if self.killed else "crash"
+        elif self.last_activity < 0 <= self.last_root and 0 < self.first_stop - self.last_root <= ADJACENT:
+            run.end = "crash"  # it never worked, and stopped over an error
         elif self.last_stop >= 0 and self.last_stop > self.last_activity - 50:
             run.end = "clean"
         else:
