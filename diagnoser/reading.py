@@ -13,7 +13,7 @@ from diagnoser.evidence import Collector
 from diagnoser.evidence.collect import MOST_RUNS, MOST_STREAMS
 from diagnoser.evidence.facts import Compute, Dump
 from diagnoser.findings import Input
-from diagnoser.formats import dynamo, sglang, vllm
+from diagnoser.formats import stats_readers, vllm
 from diagnoser.formats.base import StatsLine
 from diagnoser.formats.pyrepr import find_dump
 from diagnoser.formats.records import RecordReader
@@ -35,13 +35,12 @@ _DUMP_DIALECTS = frozenset({"vllm", "sglang", "router", "dynamo", ""})
 class Readers:
     """What the evidence room asks of the formats room."""
 
+    def __init__(self) -> None:
+        self._stats = stats_readers()
+
     def stats(self, record: Record) -> StatsLine | None:
-        """Take a statistics line apart."""
-        if record.dialect == "sglang":
-            return sglang.stats(record.text, record.ranks)
-        if record.dialect == "dynamo":
-            return dynamo.stats(record.text, record.ranks)
-        return vllm.stats(record.text)
+        """Take a statistics line apart; a logger that prints the engine's message as it is reads like vLLM."""
+        return self._stats.get(record.dialect, vllm.stats)(record.text, record.ranks)
 
     def dump(self, record: Record) -> Dump | None:
         """Parse an argument or configuration dump, None where the record holds none."""

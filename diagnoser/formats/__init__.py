@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import cast
 
 from diagnoser.formats.base import Dialect, Head, StatsLine
+from diagnoser.model import Group
 
 __all__ = ["Dialect", "Head", "StatsLine", "dialects", "stats_readers"]
 
@@ -29,6 +30,6 @@ def dialects() -> tuple[Dialect, ...]:
     return tuple(sorted(found, key=lambda dialect: (dialect.ORDER, dialect.NAME)))
 
 
-def stats_readers() -> dict[str, Callable[[str], StatsLine | None]]:
-    """``Record.dialect`` to the function that takes the text of a record of kind "stats" apart."""
+def stats_readers() -> dict[str, Callable[[str, Group], StatsLine | None]]:
+    """``Record.dialect`` to the function that takes text and ranks of a record of kind "stats" apart."""
     return {module.NAME: module.stats for module in _modules() if hasattr(module, "stats")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from diagnoser.formats.base import StatsLine
+from diagnoser.model import Group
 
 _STATS = re.compile(
     r"(?:Engine \d+: |\d+ Engines Aggregated: )?"
@@ -45,8 +46,10 @@ def _fields(text: str) -> dict[str, float]:
     return values
 
 
-def stats(text: str) -> StatsLine | None:
+def stats(text: str, _ranks: Group = ()) -> StatsLine | None:
     """Numbers of a statistics line (a record's text); percentages become ratios; None for any other text.
+
+    The line itself names the engine that it is about, whoever prints it.
 
     ``form``: "v0", "v1" (also the aggregated line), "spec" (speculation), "transfer" (KV or encoder cache connector).
     """
