@@ -76,7 +76,7 @@ def _flag(args: argparse.Namespace) -> int:
     catalog = Catalog(rules_dir())
     engines = [args.engine] if args.engine else list(ENGINES)
     if args.engine_version and not args.engine and len(catalog.owners(name)) > 1:
-        raise CommandError("--engine-version needs --engine: both engines have this flag")
+        raise CommandError("--engine-version needs --engine: several engines have this flag")
     told = [_told(catalog, engine, name, args.engine_version) for engine in engines]
     text = "".join(told)
     if not text:

@@ -24,6 +24,10 @@ MOST_RUNS = 512
 #: Messages of the kernel that are kept until the end.
 MOST_KERNEL = 10_000
 
+#: How long before a run's first line and after its last the kernel's messages still speak of it, seconds: a process
+#: that was killed writes nothing more, and the kernel may report a card's fault minutes later.
+KERNEL_BEFORE, KERNEL_AFTER = 60, 600
+
 _MOST_LEVELS = 64
 
 
@@ -209,8 +213,8 @@ class Collector:
         for run in self.runs:
             if source not in run.sources:
                 continue
-            inside = run.started is None or record.time is None or record.time >= run.started - 60
-            if inside and (run.ended is None or record.time is None or record.time <= run.ended + 600):
+            inside = run.started is None or record.time is None or record.time >= run.started - KERNEL_BEFORE
+            if inside and (run.ended is None or record.time is None or record.time <= run.ended + KERNEL_AFTER):
                 life = Lifetime(run, 0)
                 life.phase = "serving" if run.ready is not None else "startup"
                 life.seq = run.records

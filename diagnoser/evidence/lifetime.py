@@ -35,6 +35,10 @@ SURVIVES = 15.0
 SURVIVES_LINES = 4
 
 
+#: A stop is believed although so many records follow up to the last sign of work: requests in flight are finished.
+DRAINING_RECORDS = 50
+
+
 @dataclass(slots=True)
 class Lifetime:
     """State machine of one run. ``phase`` is startup, serving or stopping; ``seq`` numbers the run's records."""
@@ -158,7 +162,7 @@ class Lifetime:
             run.end = "killed" if self.killed else "crash"
         elif self.last_activity < 0 <= self.last_root and 0 < self.first_stop - self.last_root <= ADJACENT:
             run.end = "crash"  # it never worked, and stopped over an error
-        elif self.last_stop >= 0 and self.last_stop > self.last_activity - 50:
+        elif self.last_stop >= 0 and self.last_stop > self.last_activity - DRAINING_RECORDS:
             run.end = "clean"
         else:
             run.end = "running" if served else "cut"

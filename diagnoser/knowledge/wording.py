@@ -72,8 +72,7 @@ def shared(ours: Sequence[Token], theirs: Sequence[Token]) -> int:
     """Return how many fixed characters of ``ours`` (blanks aside) stand in ``theirs`` in the best common line.
 
     The line must match the whole of ``ours`` and some stretch of ``theirs``; words of ours at the ends and beside
-    gaps may be parts of longer ones;
-    -1 when there is none. Time grows with the product of the lengths.
+    gaps may be parts of longer ones. -1 when there is no such line. Time grows with the product of the lengths.
     """
     width = len(theirs)
     row = [0] * (width + 1)  # row[j]: best so far, everything of ours so far matched, theirs read up to j
