@@ -64,6 +64,10 @@ class Window:
     since: float | None = None
     until: float | None = None
 
+    def precedes(self, time: float | None) -> bool:
+        """Whether a record of that time lies before the window."""
+        return time is not None and self.since is not None and time < self.since
+
     def holds(self, time: float | None) -> bool:
         """Whether a record of that time is inside; records without a time always are."""
         if time is None:
@@ -129,6 +133,8 @@ def _read_log(source: Source, collector: Collector, window: Window | None) -> In
     for record in records(source, peeler):
         if window is None or window.holds(record.time):
             collector.add(record, source.name)
+        elif window.precedes(record.time):
+            collector.add(record, source.name, before=True)
     source.problems.extend(peeler.problems)
     if collector.passed_over:
         text = f"{collector.passed_over:,} records of more than {MOST_STREAMS} writers were passed over"

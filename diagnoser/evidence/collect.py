@@ -39,6 +39,8 @@ class Spec(Protocol):
     @property
     def role(self) -> str: ...  # noqa: D102
     @property
+    def phase(self) -> str: ...  # noqa: D102
+    @property
     def sets(self) -> tuple[tuple[str, Any], ...]: ...  # noqa: D102
 
 
@@ -78,8 +80,11 @@ class Collector:
     passed_over: int = 0
     forgotten: int = 0
 
-    def add(self, record: Record, source: str) -> None:
-        """Take one record of the named input."""
+    def add(self, record: Record, source: str, before: bool = False) -> None:
+        """Take one record of the named input.
+
+        Of records ``before`` the window that is judged only what the run is counts: its launch, dumps, facts.
+        """
         if record.dialect == "kernel":
             # The host's kernel speaks about every server of that input; it is dealt out at the end. What no event
             # knows (drivers, network, disks) is most of what it says.
@@ -105,6 +110,9 @@ class Collector:
         told = (template.engine for _, template, *_ in matches if template.engine != "any")
         # A new run is not spent and takes its marker at once.
         life.run.engine = life.run.engine or engine or next(told, "")
+        if before:
+            self._remember(life, record, matches)
+            return
         if life.undecided(record, (spec.role for spec, *_ in matches)):
             life.held.append((record, matches))
             if len(life.held) > EARLY_RECORDS // 2:
@@ -183,6 +191,14 @@ class Collector:
             run.levels[level] = run.levels.get(level, 0) + 1
         if not quiet and level in ("WARNING", "ERROR", "CRITICAL", "FATAL") and record.kind != "access":
             residue.keep(run, record, level, self._make(life, record, "", {}, 0))
+
+    def _remember(self, life: Lifetime, record: Record, matches: Sequence[Match]) -> None:
+        dump = self.readers.dump(record) if record.kind in ("message", "raw") else None
+        if dump is not None:
+            fact_room.read_dump(life.run, record, dump, self.vocabulary)
+        for match in matches:
+            if match[0].phase == "startup" and match[0].role in ("notice", "start", "ready"):
+                self._event(life, record, match)
 
     def _event(self, life: Lifetime, record: Record, match: Match) -> None:
         spec, _, fields, _, offset = match
