@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from diagnoser.evidence import facts
-from diagnoser.evidence.collect import TEXT, _line_first
+from diagnoser.evidence.events import TEXT, line_first
 from diagnoser.formats.pyrepr import find_dump
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -20,7 +20,7 @@ def stack(frames: int) -> str:
 
 def test_frames_nearest_to_the_exception_are_kept() -> None:
     text = stack(120)
-    kept = _line_first(text, text.count("\n"))
+    kept = line_first(text, text.count("\n"))
     assert len(kept) <= TEXT
     lines = kept.split("\n")
     assert lines[:2] == ["torch.OutOfMemoryError: no", "Scheduler hit an exception: Traceback (most recent call last):"]
@@ -30,14 +30,14 @@ def test_frames_nearest_to_the_exception_are_kept() -> None:
 
 def test_a_short_stack_is_kept_whole() -> None:
     text = stack(3)
-    kept = _line_first(text, text.count("\n"))
+    kept = line_first(text, text.count("\n"))
     assert sorted(kept.split("\n")) == sorted(text.split("\n"))
 
 
 def test_one_very_long_line_is_enough() -> None:
     text = "head\n" + "x" * (3 * TEXT) + "\ntail"
-    assert _line_first(text, 1).startswith("x" * TEXT)
-    assert _line_first(text, 9).startswith("tail\nhead")
+    assert line_first(text, 1).startswith("x" * TEXT)
+    assert line_first(text, 9).startswith("tail\nhead")
 
 
 def test_dump_as_the_first_line_gives_facts() -> None:

@@ -8,14 +8,12 @@ from typing import Any, Protocol
 
 from diagnoser.evidence import facts as fact_room
 from diagnoser.evidence import residue
+from diagnoser.evidence.events import add_event, event_of
 from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
 from diagnoser.evidence.samples import Budget, Sampler
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Event, EventLog, Origin, Record, Run
-
-#: Excerpt of a record kept with an event.
-TEXT = 4000
+from diagnoser.model import Record, Run
 
 #: Writers followed at once, and lifetimes kept: of a longer crash loop the first and the latest ones.
 MOST_STREAMS = 512
@@ -190,7 +188,7 @@ class Collector:
         if level and (level in run.levels or len(run.levels) < _MOST_LEVELS):
             run.levels[level] = run.levels.get(level, 0) + 1
         if not quiet and level in ("WARNING", "ERROR", "CRITICAL", "FATAL") and record.kind != "access":
-            residue.keep(run, record, level, self._make(life, record, "", {}, 0))
+            residue.keep(run, record, level, event_of(life, record, "", {}, 0))
 
     def _remember(self, life: Lifetime, record: Record, matches: Sequence[Match]) -> None:
         dump = self.readers.dump(record) if record.kind in ("message", "raw") else None
@@ -202,28 +200,11 @@ class Collector:
 
     def _event(self, life: Lifetime, record: Record, match: Match) -> None:
         spec, _, fields, _, offset = match
-        event = self._make(life, record, spec.name, fields, offset)
+        event = event_of(life, record, spec.name, fields, offset)
         add_event(life.run, event)
         life.see_event(record, spec.role, spec.name)
         if spec.sets:
             fact_room.apply_event(life.run, event, spec.sets, self.compute)
-
-    def _make(self, life: Lifetime, record: Record, name: str, fields: dict[str, Any], offset: int) -> Event:
-        line = min(record.origin.line + offset, max(record.last_line, record.origin.line))
-        text = record.text
-        if offset:
-            text = _line_first(text, offset)
-        return Event(
-            name,
-            Origin(record.origin.source, line),
-            record.time,
-            text[:TEXT],
-            fields,
-            record.ranks,
-            record.process,
-            life.phase,
-            life.seq,
-        )
 
     def _deal(self, source: str, record: Record) -> None:
         for run in self.runs:
@@ -235,34 +216,9 @@ class Collector:
                 life.phase = "serving" if run.ready is not None else "startup"
                 life.seq = run.records
                 for spec, _, fields, _, offset in self.matcher.match(record, run.engine):
-                    add_event(run, self._make(life, record, spec.name, fields, offset))
+                    add_event(run, event_of(life, record, spec.name, fields, offset))
 
     def _sampler(self, engine: str) -> Sampler:
         if engine not in self._samplers:
             self._samplers[engine] = Sampler(self.vocabulary, engine, self._budget)
         return self._samplers[engine]
-
-
-def _line_first(text: str, offset: int) -> str:
-    """Put the line that matched first, then the record's first line and what stood above the match.
-
-    Of a long stack the frames nearest to the exception stay: they tell where it happened.
-    """
-    lines = text.split("\n")
-    line, above = lines[min(offset, len(lines) - 1)], lines[:offset]
-    room = TEXT - len(line) - 1
-    kept: list[str] = []
-    for other in reversed(above[1:]):
-        room -= len(other) + 1
-        if room < len(above[0]):
-            break
-        kept.append(other)
-    return "\n".join([line, *above[:1], *reversed(kept)])
-
-
-def add_event(run: Run, event: Event) -> None:
-    """Put an event into the run's log of that name."""
-    log = run.events.get(event.name)
-    if log is None:
-        log = run.events[event.name] = EventLog(event.name)
-    log.add(event)
