@@ -570,6 +570,15 @@ def test_the_first_flag_of_the_first_root():
     assert (plan.finding, plan.add) == ("memory.a", ["--kv-cache-dtype", "fp8"])
 
 
+def test_a_longer_limit_is_advised_but_is_no_experiment():
+    limit = Remedy(flag=(("sglang", "--watchdog-timeout"),), to=to("n"), experiment=False)
+    running = Remedy(knob="running_limit", to=to("r"))
+    where = context("sglang", "0.5.2", values={"n": 900, "r": 64})
+    found, plan = run_of([finding("memory.a")], [rule(limit, running)], where)
+    assert [flag for flag, *_ in found["memory.a"]] == ["--watchdog-timeout", "--max-running-requests"]
+    assert plan.add == ["--max-running-requests", "64"]
+
+
 def test_no_tuning_while_something_worse_is_broken():
     findings = [finding("platform.a", severity="critical"), finding("memory.b")]
     rules = [rule(Remedy(action="Replace the GPU"), id_="platform.a"), rule(RUNNING, id_="memory.b")]

@@ -21,7 +21,8 @@ class Proposal:
     """Advice and what it does to a command line.
 
     ``subject`` is what it moves ("" for an action), ``direction`` 1 up or on, -1 down or off, 0 neither. ``remove`` and
-    ``add`` are words of the command line, ``env`` is ``NAME=value``; all empty when there is no value to try.
+    ``add`` are words of the command line, ``env`` is ``NAME=value``; all empty when there is no value to try. ``cures``
+    is false for a change that only makes the trouble show later.
     """
 
     advice: Advice
@@ -30,11 +31,12 @@ class Proposal:
     remove: tuple[str, ...] = ()
     add: tuple[str, ...] = ()
     env: str = ""
+    cures: bool = True
 
     @property
     def is_experiment(self) -> bool:
-        """Whether it says exactly what to type."""
-        return bool(self.add or self.remove or self.env)
+        """Whether it says exactly what to type, and typing it can prove something."""
+        return self.cures and bool(self.add or self.remove or self.env)
 
 
 def proposals(rule: Rule, context: Context) -> list[Proposal]:
@@ -66,6 +68,7 @@ def _judged(remedy: Remedy, context: Context) -> Iterator[Proposal]:
     else:
         made = _flag(remedy, context)
     if made is not None:
+        made.cures = remedy.experiment
         yield made
 
 

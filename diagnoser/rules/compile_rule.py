@@ -94,6 +94,7 @@ def _remedy(bench: Bench, index: int, model: RemedyModel, placeholders: dict[str
         action=model.action or "",
         to=None if model.to is None else bench.expression((*path, "to"), model.to),
         by=model.by or "",
+        experiment=model.experiment,
         condition=None if model.condition is None else bench.expression((*path, "if"), model.condition, "bool"),
         engines=tuple(model.engine),
         text=model.text.strip(),

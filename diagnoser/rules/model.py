@@ -82,6 +82,7 @@ class Remedy:
     engines: tuple[str, ...] = ()
     text: str = ""
     tradeoff: str = ""
+    experiment: bool = True
 
 
 @dataclass(slots=True, frozen=True)

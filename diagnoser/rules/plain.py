@@ -159,7 +159,7 @@ def _to_event(row: list[Any], nodes: list[Node]) -> EventSpec:
     )
 
 
-_REMEDY = ("knob", "action", "by", "text", "tradeoff")
+_REMEDY = ("knob", "action", "by", "text", "tradeoff", "experiment")
 _RULE = (
     "id",
     "title",

@@ -149,6 +149,9 @@ class RemedyModel(Strict):
     engine: Engines = Field([], description="Only for this engine, or these.")
     text: str = Field("", description="Why this value. May hold {expression:format}.")
     tradeoff: str = Field("", description="What it costs. May hold {expression:format}.")
+    experiment: bool = Field(
+        True, description="False: it cures nothing by itself (a longer limit); never the next experiment."
+    )
 
 
 class LogPart(Strict):
