@@ -314,6 +314,7 @@ class TestProcess:
         )
         assert done.stderr.strip() in ("0", "1"), done.stderr
 
+    @pytest.mark.usefixtures("interruptible")
     def test_ctrl_c(self, home: Path) -> None:
         process = subprocess.Popen(
             [sys.executable, "-m", "diagnoser", "-"],

@@ -276,6 +276,7 @@ def test_a_stream_of_nothing(cache: str) -> None:
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt(cache: str) -> None:
     process = subprocess.Popen(
         command("-", cache=cache), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
