@@ -122,13 +122,18 @@ class Session:
                 return UNRESOLVED if flag is None else catalog.default(run.engine, flag.name, version)
 
             settle(run, default_of, UNRESOLVED)
+        if self.options.gpu:
+            run.facts["gpu.name"] = Fact("gpu.name", self.options.gpu, origin, f"--gpu {self.options.gpu}", "set")
+        named = run.facts.get("gpu.name")
+        gpu = self.knowledge.gpus.find(str(named.value)) if named else None
+        if named and gpu and gpu.bandwidth_gbs is not None:
+            bandwidth = Fact("gpu.bandwidth_gbs", gpu.bandwidth_gbs, named.origin, named.excerpt, "observed")
+            run.facts[bandwidth.name] = bandwidth
         evaluator = Evaluator(run, self.knowledge.base, self.knowledge.vocabulary)
         for name, node in self.knowledge.base.derived.items():
             value = None if name in run.facts else evaluator.result(node).value
             if isinstance(value, int | float | str):
                 run.facts[name] = Fact(name, value, origin, "", "observed")
-        if self.options.gpu:
-            run.facts["gpu.name"] = Fact("gpu.name", self.options.gpu, origin, f"--gpu {self.options.gpu}", "set")
 
 
 def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, options: Options = Options()) -> Report:  # noqa: B008

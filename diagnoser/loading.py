@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
@@ -12,6 +14,9 @@ from diagnoser.rules.loader import load, load_vocabulary
 from diagnoser.rules.matcher import Matcher
 from diagnoser.rules.model import RuleBase
 from diagnoser.rules.packs import installed_packs
+
+if TYPE_CHECKING:
+    from diagnoser.knowledge.gpus import GpuTable
 
 
 class Knowledge:
@@ -28,3 +33,10 @@ class Knowledge:
         self.catalog = Catalog(shipped)
         self.base: RuleBase = load(folders, self.vocabulary, cache, catalog=self.catalog, packs=installed_packs())
         self.matcher = Matcher(self.base.events.values())
+
+    @cached_property
+    def gpus(self) -> GpuTable:
+        """The figures of GPUs. Read when the first run names its GPU, which few logs do."""
+        from diagnoser.knowledge.gpus import GpuTable
+
+        return GpuTable.load(rules_dir())

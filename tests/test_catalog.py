@@ -10,7 +10,7 @@ import pytest
 
 from diagnoser.knowledge import catalog_build
 from diagnoser.knowledge.catalog import UNRESOLVED, Catalog
-from diagnoser.knowledge.gpus import GpuTable, find_gpu
+from diagnoser.knowledge.gpus import GpuTable
 from diagnoser.knowledge.grounding import ground
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.versions import VersionList, parse_version
@@ -497,7 +497,7 @@ def test_find_gpu(gpus, text, gpu):
 
 
 def test_gpu_figures(gpus):
-    found = find_gpu("NVIDIA H100 80GB HBM3")
+    found = gpus.find("NVIDIA H100 80GB HBM3")
     assert (found.memory_gib, found.bandwidth_gbs, found.bf16_tflops, found.capability) == (80, 3350, 989, "9.0")
     assert found.nvlink
     assert found.attention == {"vllm": "FLASH_ATTN", "sglang": "fa3"}

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.yamlfile import Document, YamlError, load
 
 LINKS = ("nvlink", "bridge", "xgmi", "none")
@@ -84,14 +83,6 @@ class GpuTable:
             if any(words[at : at + size] == name for at in range(len(words) - size + 1)):
                 return gpu
         return None
-
-
-def find_gpu(text: str, rules: Path | None = None) -> Gpu | None:
-    """Return the GPU that a text names, from the shipped table or that of ``rules``.
-
-    Reads the table each time (10 ms): whoever has many names keeps a `GpuTable`.
-    """
-    return GpuTable.load(rules or rules_dir()).find(text)
 
 
 def _gpu(document: Document, name: str, row: Any, archs: Mapping[str, Any]) -> Gpu:

@@ -1,0 +1,32 @@
+"""A GPU named on the command line brings its figures from ``gpus.yaml`` into the rules."""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+import pytest
+
+from diagnoser import diagnose
+from diagnoser.options import Options
+
+# 31.5 GB of weights at 22 tokens/s: 750 GB/s, more than an L4 can and far less than an H100.
+START = """INFO 05-01 10:00:00 api_server.py:151] vLLM API server version 0.4.2
+INFO 05-01 10:00:01 model_runner.py:175] Loading model weights took 31.5000 GB
+INFO 05-01 10:00:20 model_runner.py:1017] Graph capturing finished in 18 secs.
+INFO:     Application startup complete.
+"""
+STATS = (
+    "INFO 05-01 10:01:{second:02} metrics.py:334] Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: "
+    "22.1 tokens/s, Running: 1 reqs, Swapped: 0 reqs, Pending: 0 reqs, GPU KV cache usage: 3.7%, "
+    "CPU KV cache usage: 0.0%\n"
+)
+LOG = (START + "".join(STATS.format(second=second) for second in range(0, 60, 4))).encode()
+
+
+@pytest.mark.parametrize(
+    ("gpu", "bound"),
+    [(None, True), ("L40S", True), ("NVIDIA_L4", False), ("H100", False), ("MI300X", False), ("a card of 2031", True)],
+)
+def test_the_bandwidth_is_that_of_the_gpu(gpu: str | None, bound: bool) -> None:
+    report = diagnose("-", stdin=BytesIO(LOG), options=Options(gpu=gpu))
+    assert ("compute.decode_bandwidth_bound" in [finding.id for finding in report.findings]) is bound
