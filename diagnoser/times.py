@@ -1,4 +1,4 @@
-"""Log times for people: the log's own clock, without a year where the log has none."""
+"""Log times and durations for people: the log's own clock, without a year where the log has none."""
 
 from __future__ import annotations
 
@@ -18,3 +18,21 @@ def stamp(time: float | None, known: str = "full") -> str | None:
     if known == "yearless":
         return moment.strftime("%m-%d %H:%M:%S")
     return moment.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def duration(seconds: float) -> str:
+    """Write seconds: 350 ms, 4.2 s, 45 s, 2 min 10 s, 41 min, 2 h 10 min, 3 d 2 h. No seconds from five minutes on."""
+    if seconds < 0:
+        return f"-{duration(-seconds)}"
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f}".removesuffix(".0") + " s"
+    whole = round(seconds)
+    if whole >= 300:
+        whole = round(whole / 60) * 60
+    for big, size, small, unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= big:
+            count, rest = divmod(whole, big)
+            return f"{count} {size} {rest // small} {unit}" if rest // small else f"{count} {size}"
+    return f"{whole} s"

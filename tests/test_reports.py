@@ -18,7 +18,8 @@ from diagnoser.reports.excerpt import excerpt, stems
 from diagnoser.reports.layout import cells, cut, cut_left, wrap
 from diagnoser.reports.redact import mask
 from diagnoser.reports.sparkline import sparkline
-from diagnoser.reports.units import duration, elapsed, number, percent, span
+from diagnoser.reports.units import elapsed, number, percent, span
+from diagnoser.times import duration
 
 FORBIDDEN = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"

@@ -54,11 +54,5 @@ def parse(text: str, dialect: str, process: str) -> Traced | None:
         level="WARNING" if level == "WARN" else level,
         process=process,
         where=where,
-        year=int(year),
-        month=int(month),
-        day=int(day),
-        hour=int(hour),
-        minute=int(minute),
-        second=float(second),
-    )
+    ).at(year, month, day, hour, minute, second)
     return Traced(head, target.group(1))

@@ -30,6 +30,12 @@ class Head:
     minute: int = 0
     second: float = 0.0
 
+    def at(self, year: str | None, month: str, day: str, hour: str, minute: str, second: str) -> Head:
+        """Set the time as the line prints it, the second with its fraction; return the head."""
+        self.year, self.month, self.day = int(year) if year else None, int(month), int(day)
+        self.hour, self.minute, self.second = int(hour), int(minute), float(second)
+        return self
+
 
 class Dialect(Protocol):
     """A module in this folder. ``SAMPLES`` are (line, expected Head fields) pairs: the module's own test."""

@@ -46,13 +46,7 @@ def _named(text: str) -> Head | None:
         level="WARNING" if level == "WARN" else level,
         process=PROCESS,
         where=where or "",
-        year=int(year),
-        month=int(month),
-        day=int(day),
-        hour=int(hour),
-        minute=int(minute),
-        second=float(second),
-    )
+    ).at(year, month, day, hour, minute, second)
 
 
 _T = {"year": 2026, "month": 11, "day": 29, "hour": 18, "minute": 10, "process": PROCESS, "kind": "message"}

@@ -42,13 +42,7 @@ def _glog(text: str) -> Head | None:
         level=_LEVELS[level],
         process="mooncake",
         where=where,
-        year=int(year) if year else None,
-        month=int(month),
-        day=int(day),
-        hour=int(hour),
-        minute=int(minute),
-        second=float(second),
-    )
+    ).at(year, month, day, hour, minute, second)
 
 
 def _nixl(text: str) -> Head | None:
@@ -63,13 +57,7 @@ def _nixl(text: str) -> Head | None:
         level="WARNING" if level == "WARN" else level,
         process="nixl",
         where=where or "",
-        year=int(year),
-        month=int(month),
-        day=int(day),
-        hour=int(hour),
-        minute=int(minute),
-        second=float(f"{second}.{fraction}") if fraction else float(second),
-    )
+    ).at(year, month, day, hour, minute, f"{second}.{fraction or 0}")
 
 
 SAMPLES: list[tuple[str, dict[str, object]]] = [

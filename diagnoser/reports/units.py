@@ -1,9 +1,11 @@
-"""Numbers, durations and log times for people."""
+"""Numbers, spans and log times for people."""
 
 from __future__ import annotations
 
 import re
 from datetime import datetime
+
+from diagnoser.times import duration
 
 _STAMP = re.compile(r"(?:(?:(\d{4})-)?(\d\d)-(\d\d)[T ])?(\d\d):(\d\d):(\d\d)")
 _DATE = re.compile(r"\b(?:\d{4}-)?\d\d-\d\d[T ](?=\d\d:\d\d)")
@@ -37,23 +39,6 @@ def quantity(value: float, unit: str) -> str:
     if unit == "flag":
         return "on" if value >= 0.5 else "off"
     return number(value)
-
-
-def duration(seconds: float) -> str:
-    """41 min, 2 h 10 min, 45 s, 350 ms."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms" if seconds else "0 s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{number(seconds) if seconds < 10 else whole} s"
-    if whole < 3600:
-        minutes, rest = divmod(whole, 60)
-        return f"{minutes} min {rest} s" if minutes < 5 and rest else f"{round(seconds / 60)} min"
-    hours, rest = divmod(whole, 3600)
-    days, hours_left = divmod(hours, 24)
-    if days:
-        return f"{days} d {hours_left} h" if hours_left else f"{days} d"
-    return f"{hours} h {rest // 60} min" if rest >= 60 else f"{hours} h"
 
 
 def size(count: int) -> str:

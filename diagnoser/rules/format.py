@@ -9,6 +9,7 @@ from diagnoser.rules import texts
 from diagnoser.rules.logic import number
 from diagnoser.rules.model import Node
 from diagnoser.rules.value import UNKNOWN, Value
+from diagnoser.times import duration
 
 if TYPE_CHECKING:
     from diagnoser.rules.evaluate import Evaluator
@@ -112,22 +113,6 @@ def percent(ratio: float) -> str:
     """Write a ratio: 97 %, 99.6 %, 0.4 %. Decimals only where they tell: near nothing and near everything."""
     value = ratio * 100
     return f"{_short(value) if abs(value) < 10 or 99 <= abs(value) < 100 else f'{value:,.0f}'} %"
-
-
-def duration(seconds: float) -> str:
-    """Write seconds: 350 ms, 4.2 s, 45 s, 2 min 10 s, 1 h 5 min, 3 d 2 h."""
-    if seconds < 0:
-        return f"-{duration(-seconds)}"
-    if 0 < seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 10:
-        return f"{_short(seconds)} s"
-    whole = round(seconds)
-    for big, size, small, unit in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
-        if whole >= big:
-            count, rest = divmod(whole, big)
-            return f"{count} {size} {rest // small} {unit}" if rest // small else f"{count} {size}"
-    return f"{whole} s"
 
 
 def _gib(value: float) -> str:

@@ -7,7 +7,8 @@ from diagnoser.reports import layout
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ending, engine_name, focus, gpus, parallelism, recognised, verdict
 from diagnoser.reports.text.page import Page
-from diagnoser.reports.units import duration, number, plural, span
+from diagnoser.reports.units import number, plural, span
+from diagnoser.times import duration
 
 #: A crash loop has hundreds of runs: the first ones and the last one tell it.
 _RUNS_SHOWN = 5
