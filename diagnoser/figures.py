@@ -31,11 +31,18 @@ SHOWN = (
 def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
     """Return the shown series of a run; medians over loaded rows, extremes over all."""
     out: dict[str, FigureRow] = {}
-    tables = [(table, _busy(table)) for table in run.tables.values()]
+    every = [(table, _busy(table)) for table in run.tables.values()]
     for name in SHOWN:
         series = vocabulary.series.get(name)
         if series is None:
             continue
+        # Where several media tell a figure, the one with most rows shows its course best.
+        media: dict[str, int] = {}
+        for table, _ in every:
+            if name in table.columns:
+                media[table.medium] = media.get(table.medium, 0) + len(table)
+        chosen = max(media, key=media.__getitem__, default="")
+        tables = [pair for pair in every if pair[0].medium == chosen]
         times: list[float] = []
         values: list[float] = []
         loaded: list[float] = []
@@ -62,15 +69,17 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
 
 def interval(run: Run) -> float | None:
     """Median seconds between statistics lines of one rank, None where the log has no times."""
-    gaps = [
-        later - earlier for table in run.tables.values() for earlier, later in pairwise(table.time) if later > earlier
-    ]
+    gaps = [later - earlier for table in _lines(run) for earlier, later in pairwise(table.time) if later > earlier]
     return _median(gaps) if gaps else None
 
 
 def samples(run: Run) -> int:
     """Statistics lines read."""
-    return int(sum(sum(table.weight) for table in run.tables.values()))
+    return int(sum(sum(table.weight) for table in _lines(run)))
+
+
+def _lines(run: Run) -> list[Table]:
+    return [table for table in run.tables.values() if table.medium == "log"]
 
 
 def _busy(table: Table) -> list[bool]:

@@ -140,12 +140,11 @@ def _named(node: Node, base: RuleBase) -> tuple[set[str], set[str]]:
 
 
 def _count(run: Run, series: str) -> int:
-    return int(
-        sum(
-            weight
-            for table in run.tables.values()
-            if series in table.columns
-            for weight, value in zip(table.weight, table.columns[series], strict=True)
-            if value == value
-        )
-    )
+    """Return how many rows, or requests of a distribution, tell a series: in the medium that tells most of it."""
+    counts = {one.medium: one.count for one in run.spreads.get(series, ())}
+    if not counts:
+        for table in run.tables.values():
+            column = table.columns.get(series, ())
+            rows = sum(weight for weight, value in zip(table.weight, column, strict=False) if value == value)
+            counts[table.medium] = counts.get(table.medium, 0.0) + rows
+    return int(max(counts.values(), default=0))

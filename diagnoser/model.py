@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from diagnoser.spread import Spread
+
 #: A rank or replica: sorted (label, value) pairs such as ``(("dp", "0"),)`` or ``(("engine", "003"),)``.
 Group = tuple[tuple[str, str], ...]
 
@@ -96,30 +98,42 @@ class Fact:
     state: str = "observed"
 
 
-class Table:
-    """Samples of one group (rank, engine) in columns; halves its resolution when it grows past ``limit`` rows.
+#: Where samples come from, in the order in which they are believed where several tell the same series.
+MEDIA = ("log", "metrics", "gpu", "bench", "profile")
 
-    A row is one statistics line. Missing fields are NaN. ``weight`` counts the lines a row stands for after
-    coarsening; ``text`` keeps the line for evidence. Memory is bounded by ``limit`` whatever the log's length.
+#: Where the number of one cell stands, for sources that write a line for each: line number and text.
+Places = Mapping[str, tuple[int, str]]
+
+
+class Table:
+    """Samples of one medium and group (rank, engine) in columns; halves its resolution past ``limit`` rows.
+
+    A row is one statistics line, scrape or measurement. Missing fields are NaN. ``weight`` counts the lines a row
+    stands for after coarsening; ``text`` keeps the line for evidence, ``places`` the line of each cell where a source
+    writes a line for each. Memory is bounded by ``limit`` whatever the log's length.
     """
 
-    __slots__ = ("columns", "group", "kinds", "limit", "line", "loaded", "source", "text", "time", "weight")
+    __slots__ = ("columns", "group", "kinds", "limit", "line", "medium", "places", "source", "text", "time", "weight")
 
-    def __init__(self, group: Group, kinds: Mapping[str, str], limit: int = 8192) -> None:
+    def __init__(self, group: Group, kinds: Mapping[str, str], limit: int = 8192, medium: str = "log") -> None:
         self.group = group
         self.kinds = kinds
         self.limit = limit
+        self.medium = medium
         self.time: array[float] = array("d")
         self.weight: array[float] = array("d")
         self.line: array[int] = array("q")
         self.source: list[str] = []
         self.text: list[str] = []
+        self.places: list[Places | None] = []
         self.columns: dict[str, array[float]] = {}
 
     def __len__(self) -> int:
         return len(self.time)
 
-    def append(self, time: float, origin: Origin, text: str, values: Mapping[str, float]) -> None:
+    def append(
+        self, time: float, origin: Origin, text: str, values: Mapping[str, float], places: Places | None = None
+    ) -> None:
         """Add one row; ``time`` may be NaN. ``values`` maps series name to number in the series' unit."""
         rows = len(self.time)
         for name in values:
@@ -132,6 +146,7 @@ class Table:
         self.line.append(origin.line)
         self.source.append(origin.source)
         self.text.append(text)
+        self.places.append(places)
         while len(self.time) >= self.limit:
             self._coarsen()
 
@@ -144,6 +159,7 @@ class Table:
         self.line = self.line[0:pairs:2]
         self.source = self.source[0:pairs:2]
         self.text = self.text[0:pairs:2]
+        self.places = self.places[0:pairs:2]
 
 
 NAN = float("nan")
@@ -235,7 +251,8 @@ class Run:
     end: str = "cut"
     lines: int = 0
     records: int = 0
-    tables: dict[Group, Table] = field(default_factory=dict)
+    tables: dict[tuple[str, Group], Table] = field(default_factory=dict)
+    spreads: dict[str, list[Spread]] = field(default_factory=dict)
     events: dict[str, EventLog] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     arguments: dict[str, Fact] = field(default_factory=dict)

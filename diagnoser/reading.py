@@ -20,6 +20,7 @@ from diagnoser.formats.records import RecordReader
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Line, Problem, Record, Run
 from diagnoser.sources import Source
+from diagnoser.traces import reader_of
 
 #: Standard input that must be read twice (a relative time filter) is kept in memory up to this size, then on disk.
 SPOOL = 32 << 20
@@ -85,13 +86,7 @@ def read(
 ) -> tuple[list[Run], list[Input]]:
     """Read every log source to its end and return the runs and what could be read of each input."""
     collector = Collector(vocabulary, matcher, Readers(), compute, engine)
-    inputs = []
-    for source in sources:
-        if source.kind == "log":
-            inputs.append(_read_log(source, collector, window))
-        else:
-            source.problems.append(_not_yet(source))
-            inputs.append(_input(source, ""))
+    inputs = [(_read_log if one.kind == "log" else _read_trace)(one, collector, window) for one in sources]
     return collector.finish(), inputs
 
 
@@ -148,10 +143,22 @@ def _read_log(source: Source, collector: Collector, window: Window | None) -> In
     return _input(source, ", ".join(envelopes))
 
 
+def _read_trace(source: Source, collector: Collector, window: Window | None) -> Input:
+    reader = reader_of(source)
+    if reader is None:
+        if source.state == "ok":
+            text = f"looks like {source.kind}, but is none of the kinds that are read"
+            source.problems.append(Problem(source.name, None, text))
+        return _input(source, "")
+    for one in reader.read(source, collector.beside.wanted):
+        if isinstance(one, Problem):
+            source.problems.append(one)
+        elif window is None or window.holds(getattr(one, "time", None)):
+            collector.observe(one, source.name)
+    source.kind = reader.NAME
+    return _input(source, "")
+
+
 def _input(source: Source, envelope: str) -> Input:
     problems = [f"line {p.line}: {p.text}" if p.line else p.text for p in source.problems]
     return Input(source.name, source.kind, envelope, source.lines, source.bytes, problems)
-
-
-def _not_yet(source: Source) -> Problem:
-    return Problem(source.name, None, f"read as {source.kind}: only logs are judged by this version")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -119,7 +118,7 @@ def test_results(findings: list[Finding], problems: list[str]) -> None:
             SimpleNamespace(flag=flag, env=None, action=None, proposed=value) for flag, value in finding.remedies
         ]
 
-    def diagnose(log: Sequence[str]) -> Any:
+    def diagnose(example: Example) -> Any:
         return SimpleNamespace(findings=findings)
 
     base = RuleBase(rules={"memory.full": rule(fires=(FIRES,), silent=(SILENT,))})

@@ -188,7 +188,7 @@ def test_vocabulary_reports_every_fault_with_its_place_and_the_nearest_word(tmp_
     assert "series.yaml:3:3: unknown unit 'ratios'; did you mean ratio?" in text
     assert "series.yaml:8:3: unknown key 'kid'; did you mean kind?" in text
     assert "series.yaml:5:1: b: kind is missing" in text
-    assert "facts.yaml:4:10: unknown engine 'vlm'; did you mean vllm?" in text
+    assert "facts.yaml:4:10: unknown writer 'vlm'; did you mean vllm?" in text
     assert "knobs.yaml:3:3: unknown fact 'limt'; did you mean limit?" in text
     assert "knobs.yaml:4:3: k: a flag starts with --" in text
 

@@ -10,7 +10,7 @@ import serverlogs as logs
 from serverlogs import API, CORE, access, diagnose, ids, sglang, stats, vllm
 
 from diagnoser.api import Session
-from diagnoser.evidence.collect import MOST_KERNEL
+from diagnoser.evidence.collect import MOST_HOST
 
 
 def ends(session: Session) -> list[tuple[str, bool]]:
@@ -234,7 +234,7 @@ def test_times_without_dates(tmp_path: Path) -> None:
 
 
 def test_the_kernel_is_heard_after_much_chatter(tmp_path: Path) -> None:
-    chatter = [f"kernel: [ {i}.000000] igb 0000:01:00.0 eth0: NIC Link is Up" for i in range(MOST_KERNEL + 1)]
+    chatter = [f"kernel: [ {i}.000000] igb 0000:01:00.0 eth0: NIC Link is Up" for i in range(MOST_HOST + 1)]
     killed = "kernel: Out of memory: Killed process 77 (VLLM::EngineCor) total-vm:1kB, anon-rss:9000000kB"
     log = ["INFO 07-12 10:00:00 [api_server.py:1] vLLM API server version 0.9.2", *chatter, killed]
     assert "memory.host_oom" in [finding.id for finding in diagnose(tmp_path, log).report.findings]

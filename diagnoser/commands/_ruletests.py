@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from diagnoser.knowledge.words import hint
 from diagnoser.reports.safe import line
 from diagnoser.reports.units import plural
 from diagnoser.rules.grounded import ungrounded
-from diagnoser.rules.model import STAGES, EventSpec, RuleBase, Template
+from diagnoser.rules.model import STAGES, EventSpec, Example, RuleBase, Template
 from diagnoser.rules.testing import Coverage, ExampleResult, coverage, run_examples
 
 if TYPE_CHECKING:
@@ -33,11 +34,16 @@ def run(args: argparse.Namespace) -> int:
     knowledge = Knowledge(options)
     chosen = _chosen(args.what, knowledge.base)
 
-    def diagnose_lines(lines: Sequence[str]) -> Report:
-        log = io.BytesIO("".join(f"{text}\n" for text in lines).encode())
-        return Session(["-"], stdin=log, options=options, knowledge=knowledge).report
+    def diagnose(example: Example) -> Report:
+        log = io.BytesIO("".join(f"{text}\n" for text in example.lines).encode()) if example.lines else None
+        with tempfile.TemporaryDirectory() as folder:
+            names = ["-"] if log else []
+            for name, lines in example.files:
+                names.append(f"{folder}/{name}")
+                Path(names[-1]).write_text("".join(f"{text}\n" for text in lines), encoding="utf-8")
+            return Session(names, stdin=log, options=options, knowledge=knowledge).report
 
-    results = run_examples(knowledge.base, diagnose_lines, chosen)
+    results = run_examples(knowledge.base, diagnose, chosen)
     gaps = coverage(knowledge.base) if args.coverage else None
     loose = list(ungrounded(knowledge.base, knowledge.catalog)) if args.coverage else []
     _terminal.write("".join(_loose(*one) for one in loose) + _told(results, gaps, args.verbose), args.output)

@@ -8,19 +8,24 @@ from typing import Any, Protocol
 
 from diagnoser.evidence import facts as fact_room
 from diagnoser.evidence import residue
+from diagnoser.evidence.beside import Beside
 from diagnoser.evidence.events import add_event, event_of
 from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
 from diagnoser.evidence.samples import Budget, Sampler
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Record, Run
+from diagnoser.model import Problem, Record, Run
+from diagnoser.observations import Observation
 
 #: Writers followed at once, and lifetimes kept: of a longer crash loop the first and the latest ones.
 MOST_STREAMS = 512
 MOST_RUNS = 512
 
-#: Messages of the kernel that are kept until the end.
-MOST_KERNEL = 10_000
+#: Dialects of what servers run on: the kernel, the container platform.
+HOSTS = ("kernel", "kubernetes")
+
+#: Messages of hosts that are kept until the end.
+MOST_HOST = 10_000
 
 #: How long before a run's first line and after its last the kernel's messages still speak of it, seconds: a process
 #: that was killed writes nothing more, and the kernel may report a card's fault minutes later.
@@ -77,16 +82,27 @@ class Collector:
     #: Records of writers beyond ``MOST_STREAMS``, and lifetimes beyond ``MOST_RUNS``: nobody judges them.
     passed_over: int = 0
     forgotten: int = 0
+    beside: Beside = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.beside = Beside(self.vocabulary, self.engine)
+
+    def observe(self, one: Observation, source: str) -> None:
+        """Take what a reader of traces gave; problems are the reader's own to tell."""
+        if isinstance(one, Record):
+            self.add(one, source)
+        elif not isinstance(one, Problem):
+            self.beside.take(one)
 
     def add(self, record: Record, source: str, before: bool = False) -> None:
         """Take one record of the named input.
 
         Of records ``before`` the window that is judged only what the run is counts: its launch, dumps, facts.
         """
-        if record.dialect == "kernel":
-            # The host's kernel speaks about every server of that input; it is dealt out at the end. What no event
-            # knows (drivers, network, disks) is most of what it says.
-            if len(self._host) < MOST_KERNEL and self.matcher.match(record, ""):
+        if record.dialect in HOSTS:
+            # The host speaks about every server on it; it is dealt out at the end. What no event knows (drivers,
+            # network, disks) is most of what it says.
+            if len(self._host) < MOST_HOST and self.matcher.match(record, ""):
                 self._host.append((source, record))
             return
         key = f"{source}\0{record.stream}"
@@ -126,6 +142,7 @@ class Collector:
             life.close()
         kept = [run for run in self.runs if run.engine]
         self.runs = kept or [run for run in self.runs if run.records]
+        self.beside.attach(self.runs)
         for source, record in self._host:
             self._deal(source, record)
         for number, run in enumerate(self.runs):
@@ -207,9 +224,9 @@ class Collector:
             fact_room.apply_event(life.run, event, spec.sets, self.compute)
 
     def _deal(self, source: str, record: Record) -> None:
-        for run in self.runs:
-            if source not in run.sources:
-                continue
+        # A host's own file (dmesg, a description of the pod) speaks of all runs, one with servers in it of those.
+        own = [run for run in self.runs if source in run.sources]
+        for run in own or self.runs:
             inside = run.started is None or record.time is None or record.time >= run.started - KERNEL_BEFORE
             if inside and (run.ended is None or record.time is None or record.time <= run.ended + KERNEL_AFTER):
                 life = Lifetime(run, 0)

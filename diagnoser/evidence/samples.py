@@ -29,11 +29,11 @@ class Budget:
         self._tables: list[Table] = []
         self._limit = MOST_ROWS
 
-    def table(self, group: Group, kinds: Mapping[str, str]) -> Table | None:
+    def table(self, group: Group, kinds: Mapping[str, str], medium: str = "log") -> Table | None:
         """Make a table; None when there are too many. Those that exist shrink as their number doubles."""
         if len(self._tables) >= MOST_TABLES:
             return None
-        made = Table(group, kinds, self._limit)
+        made = Table(group, kinds, self._limit, medium)
         self._tables.append(made)
         if len(self._tables) * self._limit > ROWS and self._limit > LEAST_ROWS:
             self._limit //= 2
@@ -66,11 +66,11 @@ class Sampler:
         """Append one row to the run's table of that group and give it back."""
         row = self.values(stats)
         if row:
-            table = run.tables.get(stats.group)
+            table = run.tables.get(("log", stats.group))
             if table is None:
                 table = self._budget.table(stats.group, self._kinds)
                 if table is None:
                     return row
-                run.tables[stats.group] = table
+                run.tables["log", stats.group] = table
             table.append(NAN if record.time is None else record.time, record.origin, record.text[:TEXT], row)
         return row

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 #: The files of the vocabulary, in the folder of the rules.
 FILES = ("series.yaml", "facts.yaml", "knobs.yaml")
 ENGINES = ("vllm", "sglang", "vllm-router", "sglang-router")
-KINDS = ("gauge", "count", "total")
+#: Exporters whose metrics pages stand beside those of engines.
+EXPORTERS = ("dcgm",)
+KINDS = ("gauge", "count", "total", "spread")
 TYPES = ("int", "float", "bool", "text", "list")
 COMBINE = ("max", "min", "sum")
 SERIES_UNITS = ("requests", "tokens", "ratio", "tokens/s", "seconds", "events", "tokens/step", "flag", "gib")
@@ -24,12 +26,13 @@ _NONE: Mapping[str, tuple[str, ...]] = {}
 
 
 class Series(NamedTuple):
-    """A sample that statistics lines print.
+    """A sample that statistics lines, metrics pages and other traces tell.
 
-    ``kind``: gauge (a level), count (what happened in the interval), total (a counter since the start). ``log`` maps
-    engine to the printed labels; ``{any}`` in a label stands for one word. ``combine`` says what to do when one line
-    prints several of them: "max", "min", "sum", or "" (spellings of one field: the first in ``log`` order counts).
-    ``metric`` maps engine to names of Prometheus samples.
+    ``kind``: gauge (a level), count (what happened in the interval), total (a counter since the start), spread (a
+    distribution over requests). ``log`` maps the writer (an engine, or a reader of traces) to its labels; ``{any}`` in
+    a label stands for one word. ``combine`` says what to do when one line prints several of them: "max", "min", "sum",
+    or "" (spellings of one field: the first in ``log`` order counts). ``metric`` maps an engine or exporter to
+    references as in metricref.py, the newest name first; the first that a page has counts.
     """
 
     name: str
@@ -44,7 +47,8 @@ class Series(NamedTuple):
 class FactSpec(NamedTuple):
     """Something that a run is. ``args`` maps engine to argument names of its dumps, by order of trust.
 
-    ``derive`` is an expression over other facts that gives the value where nothing printed it.
+    ``derive`` is an expression over other facts that gives the value where nothing printed it. ``metric`` maps an
+    engine to references as in metricref.py; it fills what no log told.
     """
 
     name: str
@@ -53,6 +57,7 @@ class FactSpec(NamedTuple):
     unit: str = ""
     args: Mapping[str, tuple[str, ...]] = _NONE
     derive: str = ""
+    metric: Mapping[str, tuple[str, ...]] = _NONE
 
 
 class Knob(NamedTuple):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from diagnoser.knowledge.metricref import MetricRefError, parse_ref
 from diagnoser.knowledge.vocabulary import (
     COMBINE,
     ENGINES,
+    EXPORTERS,
     FACT_UNITS,
     FILES,
     KINDS,
@@ -34,6 +37,14 @@ def read(rules: Path) -> Vocabulary:
     if faults:
         raise VocabularyError(faults)
     return Vocabulary(series, facts, knobs)
+
+
+@cache
+def _writers() -> tuple[str, ...]:
+    """Return who writes samples: engines, exporters, and what each module in the folder of readers is named after."""
+    folder = Path(__file__).parent.parent / "traces"
+    names = [one.stem.replace("_", "-") for one in sorted(folder.glob("*.py")) if not one.stem.startswith("_")]
+    return (*ENGINES, *EXPORTERS, *(name for name in names if name != "base"))
 
 
 @dataclass(slots=True)
@@ -77,16 +88,31 @@ class _Entry:
         self.faults.append(self.document.error((self.name, *path), f"expected a list of texts, not {value!r}"))
         return ()
 
-    def by_engine(self, key: str) -> dict[str, tuple[str, ...]]:
-        """Return ``{engine: [text, ...]}`` under a key; empty when the key is missing."""
+    def by_writer(self, key: str) -> dict[str, tuple[str, ...]]:
+        """Return ``{writer: [text, ...]}`` under a key; empty when the key is missing.
+
+        Writers are engines, exporters, and the readers of traces.
+        """
         value = self.data.get(key, {})
         if not isinstance(value, dict):
-            self.fault(key, f"{key} must map an engine to a list")
+            self.fault(key, f"{key} must map a writer (an engine, a reader of traces) to a list")
             return {}
-        for engine in value:
-            if engine not in ENGINES:
-                self.faults.append(self.document.unknown((self.name, key, engine), engine, ENGINES, "engine"))
-        return {engine: self.names(items, (key, engine)) for engine, items in value.items()}
+        for writer in value:
+            if writer not in _writers():
+                self.faults.append(self.document.unknown((self.name, key, writer), writer, _writers(), "writer"))
+        return {writer: self.names(items, (key, writer)) for writer, items in value.items()}
+
+    def metrics(self) -> dict[str, tuple[str, ...]]:
+        """Return the metric references by writer; each must be readable."""
+        found = self.by_writer("metric")
+        for writer, refs in found.items():
+            for at, ref in enumerate(refs):
+                try:
+                    parse_ref(ref)
+                except MetricRefError as error:
+                    path: Steps = (self.name, "metric", writer, at)
+                    self.faults.append(self.document.error(path, str(error)))
+        return found
 
 
 def _entries(path: Path, faults: list[YamlError]) -> list[tuple[str, _Entry]]:
@@ -111,16 +137,15 @@ def _series(entry: _Entry) -> Series:
     entry.only(("title", "unit", "kind", "combine", "log", "metric"))
     unit, kind = entry.text("unit", SERIES_UNITS), entry.text("kind", KINDS)
     combine = entry.text("combine", COMBINE, required=False)
-    return Series(
-        entry.name, entry.text("title"), unit, kind, combine, entry.by_engine("log"), entry.by_engine("metric")
-    )
+    return Series(entry.name, entry.text("title"), unit, kind, combine, entry.by_writer("log"), entry.metrics())
 
 
 def _fact(entry: _Entry) -> FactSpec:
-    entry.only(("title", "type", "unit", "args", "derive"))
+    entry.only(("title", "type", "unit", "args", "derive", "metric"))
     unit = entry.text("unit", FACT_UNITS, required=False)
     derive = entry.text("derive", required=False)
-    return FactSpec(entry.name, entry.text("title"), entry.text("type", TYPES), unit, entry.by_engine("args"), derive)
+    args, kind = entry.by_writer("args"), entry.text("type", TYPES)
+    return FactSpec(entry.name, entry.text("title"), kind, unit, args, derive, entry.metrics())
 
 
 def _knob(entry: _Entry, facts: Mapping[str, FactSpec]) -> Knob:

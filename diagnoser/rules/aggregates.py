@@ -12,7 +12,7 @@ from diagnoser.rules.functions import PERCENTILE
 from diagnoser.rules.measures import corr, mean, percentile, slope, values_of
 from diagnoser.rules.model import Node
 from diagnoser.rules.nodes import walk
-from diagnoser.rules.parts import Part, compile_aggregate, gather
+from diagnoser.rules.parts import Part, compile_aggregate, gather, preferred
 from diagnoser.rules.rows import Rows, order
 from diagnoser.rules.value import UNKNOWN, Answer, Value, unknown
 from diagnoser.rules.vector import Undecided
@@ -36,6 +36,10 @@ class Samples:
         self._missing = missing
         self._loaded = loaded
         self.rows = list(order(Rows(table) for table in run.tables.values() if len(table)))
+        #: What the server itself told: its statistics lines, its metrics where it printed none.
+        told = {rows.table.medium for rows in self.rows}
+        speaks = next((medium for medium in ("log", "metrics") if medium in told), "")
+        self.served = [rows for rows in self.rows if rows.table.medium == speaks]
         self._answers: dict[Node, Answer] = {}
 
     def answer(self, node: Node) -> Answer:
@@ -58,7 +62,8 @@ class Samples:
     def _best_rank(self, node: Node) -> tuple[Answer, Rows] | None:
         """Return the rank whose own value is the highest or lowest, the first of equals."""
         which, inner = node.args
-        answers = [(self._aggregate(inner, [rows]), rows) for rows in self.rows]
+        tables = preferred(self.rows, compile_aggregate(inner, self._scalar).series)
+        answers = [(self._aggregate(inner, [rows]), rows) for rows in tables]
         known = [pair for pair in answers if pair[0].known]
         return (max if which == "most" else min)(known, key=lambda pair: float(pair[0].value), default=None)
 

@@ -68,6 +68,7 @@ def assemble(files: Sequence[RuleSource], vocabulary: Vocabulary, catalog: Catal
     # Filled below; the benches share it, so that every file sees every name.
     names = Names(
         series={name: one.unit for name, one in vocabulary.series.items()},
+        spreads={name for name, one in vocabulary.series.items() if one.kind == "spread"},
         facts={name: (one.type, one.unit) for name, one in vocabulary.facts.items()},
         knobs=tuple(vocabulary.knobs),
         events=events,

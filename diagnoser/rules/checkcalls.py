@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from diagnoser.rules import functions as known
 from diagnoser.rules import units
 from diagnoser.rules.check import Scope, Typed
-from diagnoser.rules.kinds import NodeError, as_bool, need, seconds
+from diagnoser.rules.kinds import NodeError, as_bool, comparable, mistaken, need, seconds
+from diagnoser.rules.logic import ORDER
 from diagnoser.rules.model import Node
 from diagnoser.rules.names import IMPLICIT, KINDS
 from diagnoser.rules.nodes import has_series
+from diagnoser.rules.spreads import OF_SPREADS
 
 if TYPE_CHECKING:
     from diagnoser.rules.check import Checker
@@ -136,6 +138,9 @@ def _aggregate(checker: Checker, node: Node) -> Typed:
     else:
         subject_raw = holder
     length = seconds(rest[0]) if name in known.TIMED else None
+    spread = _spread(checker, node, subject_raw, condition is not None or second is not None)
+    if spread is not None:
+        return spread
     if name in known.CONDITIONAL:
         kind, unit = known.CONDITIONAL[name]
         subject = as_bool(subject_raw, *checker.visit(subject_raw, row))
@@ -151,6 +156,30 @@ def _aggregate(checker: Checker, node: Node) -> Typed:
     if not has_series(subject) and not (second is not None and has_series(second)):
         raise NodeError(subject_raw, f"{name}() of one argument looks at samples; there is none in it")
     return Node("aggregate", (name, subject, second, condition, overall, length), node.text, kind), unit
+
+
+def _spread(checker: Checker, node: Node, raw: Node, narrowed: bool) -> Typed | None:
+    """Build a ``spread`` node where the subject is a distribution: (function, series, level or None, comparison)."""
+    name = node.args[0]
+    compared = raw.op in ORDER
+    subject = raw.args[0] if compared else raw
+    series = subject.args[0] if subject.op == "name" else ""
+    if series not in checker.names.spreads:
+        return None
+    checked, unit = checker.visit(subject, Scope("row"))
+    if narrowed:
+        raise NodeError(node, f"{series} is a distribution over requests: 'while' and corr() are for samples over time")
+    if name == "share":
+        if not compared or raw.op in ("==", "!="):
+            raise NodeError(raw, f"share() of a distribution needs a level, such as share({series} > 2s)")
+        level, other = checker.visit(raw.args[1], Scope())
+        comparable(raw, checked, level, raw.op)
+        mistaken(raw.args[1], level, other, checked, unit)
+        return Node("spread", (name, checked, level, raw.op), node.text, "number"), "ratio"
+    if compared or not (name in OF_SPREADS or known.PERCENTILE.match(name)):
+        takes = f"{', '.join(OF_SPREADS)}, percentiles and share"
+        raise NodeError(node, f"{name}() cannot be asked of {series}, a distribution over requests: it knows {takes}")
+    return Node("spread", (name, checked, None, ""), node.text, "number"), "" if name == "samples" else unit
 
 
 def _numeric(checker: Checker, raw: Node, row: Scope, name: str) -> Typed:

@@ -60,6 +60,7 @@ def compiler(vocabulary: Vocabulary, base: RuleBase) -> Compiler:
 
     names = Names(
         series={name: one.unit for name, one in vocabulary.series.items()},
+        spreads={name for name, one in vocabulary.series.items() if one.kind == "spread"},
         facts={name: (one.type, one.unit) for name, one in vocabulary.facts.items()},
         knobs=list(vocabulary.knobs),
         events={name: one.fields for name, one in base.events.items()},

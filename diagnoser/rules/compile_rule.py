@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from diagnoser.rules.bench import Bench, Steps
@@ -13,6 +14,9 @@ from diagnoser.rules.schema import ExampleModel, RemedyModel, RuleFile
 _GAIN = {"memory": 1, "cache": 1, "scheduling": 2, "ingress": 2, "output": 3, "compute": 3, "comms": 4, "platform": 4}
 
 _NOTHING = Node("bool", (False,), "", "bool")
+
+#: Names of an example's files: no folders, nothing hidden.
+FILE_NAME = re.compile(r"\w[\w.-]{0,80}")
 
 
 def compile_rule(bench: Bench, name: str, model: RuleFile, stage: str, symptoms: Mapping[str, Node]) -> Rule:
@@ -108,19 +112,31 @@ def _examples(bench: Bench, key: str, models: list[ExampleModel]) -> tuple[Examp
         path: Steps = ("examples", key, index)
         if model.expect and key == "silent":
             bench.fault((*path, "expect"), "nothing is expected of a rule that must stay silent")
+        if model.log is None and not model.files:
+            bench.fault(path, "an example needs 'log', 'files', or both")
+        for name in model.files:
+            if not FILE_NAME.fullmatch(name):
+                bench.fault((*path, "files", name), f"'{name}' is no plain file name, such as metrics.prom")
+        parts: dict[Steps, tuple[str, ...]] = {}
+        steps: Steps = ()
         try:
-            lines = expand(model.log)
+            for steps, log in (
+                (("log",), model.log or []),
+                *((("files", name), log) for name, log in model.files.items()),
+            ):
+                parts[steps] = expand(log)
         except ExampleError as error:
-            bench.fault((*path, "log", error.index, error.key), error.text)
+            bench.fault((*path, *steps, error.index, error.key), error.text)
             continue
         expect = model.expect
         found.append(
             Example(
                 name=model.name or f"{key} {index + 1}",
-                lines=lines,
+                lines=parts["log",],
                 severity=(expect.severity or "") if expect else "",
                 remedies=tuple(expect.remedies) if expect else (),
                 place=bench.place(path),
+                files=tuple((str(steps[1]), lines) for steps, lines in parts.items() if len(steps) > 1),
             )
         )
     return tuple(found)

@@ -13,6 +13,7 @@ from diagnoser.rules.aggregates import Samples
 from diagnoser.rules.eventcalc import Events
 from diagnoser.rules.lookup import Lookups
 from diagnoser.rules.model import EventSpec, Node, RuleBase
+from diagnoser.rules.spreads import Spreads
 from diagnoser.rules.value import NOTHING, UNKNOWN, Answer, Result, Trace, Value, unknown
 
 
@@ -46,8 +47,9 @@ class Evaluator:
         self._fields: Mapping[str, Any] = {}
         self._symptom_answers: dict[str, Answer] = {}
         self.samples = Samples(run, self.answer, self._missing, self._loaded)
-        self.lookups = Lookups(run, vocabulary, self.samples.rows, options.restarts)
-        self.events = Events(run, specs, self._holds, self.samples.rows)
+        self.lookups = Lookups(run, vocabulary, self.samples.served, options.restarts)
+        self.events = Events(run, specs, self._holds, self.samples.served)
+        self.spreads = Spreads(run.spreads, self.answer, self._missing)
 
     def result(self, node: Node) -> Result:
         """Return the value of a checked expression, what it needs when unknown, and the proof when true."""
@@ -229,6 +231,7 @@ _EVALUATE: Mapping[str, Callable[[Evaluator, Node], Answer]] = {
     **dict.fromkeys(("isset", "argset"), _set),
     **dict.fromkeys(("aggregate", "ranked"), _samples),
     **dict.fromkeys(("before", "after", "within"), _order),
+    "spread": lambda evaluator, node: evaluator.spreads.answer(node),
     "not": _not,
     "truth": _truth,
     "matches": _matches,

@@ -17,6 +17,12 @@ from diagnoser.rules.value import UNKNOWN, Answer, unknown
 ARGUMENTS = "server arguments"
 STATISTICS = "statistics lines"
 METRICS = "a metrics page"
+#: Who tells series that no log and no engine's metrics have, by the first word of their names.
+BESIDE = {
+    "gpu": "GPU telemetry (nvidia-smi, dcgm-exporter, rocm-smi)",
+    "bench": "a benchmark result",
+    "profile": "a profile (nsys stats, a PyTorch trace)",
+}
 
 
 def loaded_seconds(rows: Iterable[Rows]) -> Answer:
@@ -44,7 +50,7 @@ class Lookups:
         for name in sorted(names):
             series = self._vocabulary.series.get(name)
             if series is None or (engine not in series.log if engine else not series.log):
-                return METRICS
+                return BESIDE.get(name.split(".")[0], METRICS)
         if not any(self._run.tables.values()):
             return STATISTICS
         # There are some: what they lack is the name of this one.
@@ -125,7 +131,7 @@ class Lookups:
             "run.restarts": self._restarts,
             "run.lines": run.lines,
             "run.errors": run.levels.get("ERROR", 0),
-            "run.stats": int(sum(sum(one.table.weight) for one in self._rows)),
+            "run.stats": int(sum(sum(one.table.weight) for one in self._rows if one.table.medium == "log")),
         }
         if name in plain:
             return Answer(plain[name])

@@ -87,13 +87,17 @@ class Remedy:
 
 @dataclass(slots=True, frozen=True)
 class Example:
-    """A small log written in a rule file, expanded to lines, and what must come of it."""
+    """A small log written in a rule file, expanded to lines, and what must come of it.
+
+    ``files`` are other inputs: (file name, lines).
+    """
 
     name: str
     lines: tuple[str, ...]
     severity: str = ""
     remedies: tuple[str, ...] = ()
     place: Place = Place("", 0)
+    files: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(slots=True, frozen=True)

@@ -43,9 +43,9 @@ KINDS: Mapping[str, str] = {
 class Names:
     """What is known while an expression is checked.
 
-    ``series``: name -> unit. ``facts``: name -> (type, unit), types as in facts.yaml. ``events``: name -> {field:
-    type}, types as in templates. ``fields`` is given only for the ``sets`` of an event: then plain names are its
-    fields, and samples and other events do not exist.
+    ``series``: name -> unit; ``spreads`` are those of them that are distributions. ``facts``: name -> (type, unit),
+    types as in facts.yaml. ``events``: name -> {field: type}, types as in templates. ``fields`` is given only for the
+    ``sets`` of an event: then plain names are its fields, and samples and other events do not exist.
     """
 
     series: Mapping[str, str] = field(default_factory=dict)
@@ -54,6 +54,7 @@ class Names:
     events: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     symptoms: Collection[str] = ()
     causes: Collection[str] = ()
+    spreads: Collection[str] = ()
     fields: Mapping[str, str] | None = None
 
     def event_of(self, dotted: str) -> tuple[str, str] | None:

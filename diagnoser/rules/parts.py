@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
+from diagnoser.model import MEDIA
 from diagnoser.rules.model import Node
 from diagnoser.rules.rows import LOAD, Rows
 from diagnoser.rules.value import Answer, unknown
 from diagnoser.rules.vector import NAN, Piece, Undecided, compile_rows
+
+#: Rows with which a medium is believed before a later one of MEDIA.
+FEW = 3
 
 #: What would decide an aggregate when nothing ran at all.
 UNDER_LOAD = "samples under load"
@@ -25,6 +29,8 @@ class Part:
     index: Sequence[int]
     values: list[Any]
     second: list[float] | None = None
+    #: Series that the values were made of, for proofs.
+    named: tuple[str, ...] = ()
 
     @property
     def times(self) -> list[float]:
@@ -94,9 +100,7 @@ def gather(pieces: Pieces, tables: Iterable[Rows], missing: Callable[[frozenset[
     parts, seen = [], False
     # An expression whose every series is optional is about ranks that print statistics at all.
     wanted = frozenset(optional | set(LOAD)) if not series else frozenset()
-    for rows in tables:
-        if not rows.has(series) or (wanted and not any(name in rows.table.columns for name in wanted)):
-            continue
+    for rows in preferred(tables, series, wanted):
         everything = rows.select(series, overall=True)
         if not len(rows.table) or (everything is not None and 1 not in everything):
             continue
@@ -109,6 +113,23 @@ def gather(pieces: Pieces, tables: Iterable[Rows], missing: Callable[[frozenset[
     if not seen:
         raise Undecided(unknown(missing(series or optional)))
     raise Undecided(unknown(f"samples while {pieces.text}" if pieces.text else UNDER_LOAD))
+
+
+def preferred(tables: Iterable[Rows], series: frozenset[str], wanted: frozenset[str] = frozenset()) -> list[Rows]:
+    """Return the tables that have every one of ``series`` (any of ``wanted``), all of one medium.
+
+    What the log and the metrics page both tell must not count twice. The first medium of MEDIA with some rows to judge
+    by is believed; where none has, the one with most rows.
+    """
+    by_medium: dict[str, list[Rows]] = {}
+    for rows in tables:
+        if rows.has(series) and (not wanted or any(name in rows.table.columns for name in wanted)):
+            by_medium.setdefault(rows.table.medium, []).append(rows)
+    if len(by_medium) < 2:
+        return next(iter(by_medium.values()), [])
+    sizes = {medium: max(len(rows.table) for rows in found) for medium, found in by_medium.items()}
+    ordered = sorted(sizes, key=MEDIA.index)
+    return by_medium[next((one for one in ordered if sizes[one] >= FEW), max(ordered, key=sizes.__getitem__))]
 
 
 def _part(pieces: Pieces, rows: Rows, mask: bytes | None) -> Part:
@@ -130,4 +151,4 @@ def _part(pieces: Pieces, rows: Rows, mask: bytes | None) -> Part:
         index = list(compress(index, keep))
         values = list(compress(values, keep))
         second = None if second is None else list(compress(second, keep))
-    return Part(rows, index, values, second)
+    return Part(rows, index, values, second, tuple(sorted(pieces.series | pieces.optional)))

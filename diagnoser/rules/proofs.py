@@ -75,6 +75,8 @@ class Prover:
         """Return the lines that a value comes from; ``op`` and ``level`` say what it was compared with."""
         if node.op in ("aggregate", "ranked"):
             return self._rows(node, op, level)
+        if node.op == "spread":
+            return self._evaluator.spreads.prove(node)
         if node.op in ("event", "events", "eventfield"):
             return self._events(node)
         if node.op in ("fact", "isset", "arg", "argset", "knob"):

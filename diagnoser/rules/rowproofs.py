@@ -34,7 +34,8 @@ def telling(
     last = max(((part, part.index[places[-1]]) for part, places in chosen), key=_time)
     extremes = [(*_extreme(part, places, series, lowest), part) for part, places in chosen]
     _, row, part = (min if lowest else max)(extremes, key=lambda one: one[0])
-    return [row_proof(*first), row_proof(part, row), row_proof(*last)]
+    names = [series] if series else [one for one in first[0].named if one in first[0].rows.table.columns]
+    return [proof for place in (first, (part, row), last) for proof in row_proofs(*place, names)]
 
 
 def _time(place: tuple[Part, int]) -> float:
@@ -68,9 +69,11 @@ def _direction(condition: Node) -> tuple[str, str]:
     return names[0] if names else "", ">"
 
 
-def row_proof(part: Part, row: int) -> Proof:
-    """Return one sample row as a proof."""
+def row_proofs(part: Part, row: int, names: Sequence[str]) -> list[Proof]:
+    """Return one sample row as proofs: its line, or the line of each named cell where the source has one for each."""
     table = part.rows.table
     time = table.time[row]
     when = time if time == time else None
-    return Proof("sample", table.source[row], table.line[row], when, table.text[row], dict(table.group))
+    places = table.places[row] or {}
+    lines = [places[name] for name in names if name in places] or [(table.line[row], table.text[row])]
+    return [Proof("sample", table.source[row], line, when, text, dict(table.group)) for line, text in lines]

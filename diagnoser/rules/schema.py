@@ -179,10 +179,11 @@ class Expect(Strict):
 
 
 class ExampleModel(Strict):
-    """A small log and what must come of it."""
+    """A small log, other inputs, or both, and what must come of them."""
 
-    name: str = Field("", description="What the log shows, in a few words.")
-    log: Log = Field(description="Lines, oldest first.")
+    name: str = Field("", description="What it shows, in a few words.")
+    log: Log | None = Field(None, description="Lines, oldest first.")
+    files: dict[str, Log] = Field({}, description="Other inputs by file name, such as metrics.prom: their lines.")
     expect: Expect | None = Field(None, description="Only for fires.")
 
 

@@ -58,7 +58,7 @@ class ExampleResult:
 
 def run_examples(
     base: RuleBase,
-    diagnose_lines: Callable[[Sequence[str]], ReportLike],
+    diagnose: Callable[[Example], ReportLike],
     rules: Iterable[str] | None = None,
 ) -> list[ExampleResult]:
     """Diagnose every example of ``rules`` (default: all) and compare with what its file says.
@@ -69,7 +69,7 @@ def run_examples(
     for rule in _chosen(base, rules):
         for kind, examples in (("fires", rule.fires), ("silent", rule.silent)):
             for example in examples:
-                problem = _judge(rule.id, kind, example, diagnose_lines(example.lines))
+                problem = _judge(rule.id, kind, example, diagnose(example))
                 results.append(ExampleResult(rule.id, kind, example, problem))
     return results
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 #: Nodes that explain nothing further: constants, and everything read straight from a run.
 _LEAVES = ("number", "text", "bool", "list")
+_READ = ("aggregate", "ranked", "spread", "events", "eventfield", "survived", "before", "after", "within")
 
 
 def trace(evaluator: Evaluator, node: Node) -> Trace:
@@ -27,7 +28,7 @@ def _trace(evaluator: Evaluator, node: Node, opened: frozenset[str]) -> Trace:
         name = node.args[0]
         if name in evaluator.symptoms and name not in opened:
             children = (_trace(evaluator, evaluator.symptoms[name], opened | {name}),)
-    elif node.op not in ("aggregate", "ranked", "events", "eventfield", "survived", "before", "after", "within"):
+    elif node.op not in _READ:
         parts = [arg for arg in node.args if isinstance(arg, Node) and arg.op not in _LEAVES]
         children = tuple(_trace(evaluator, part, opened) for part in parts)
     needs = NOTHING if answer.known else answer.needs

@@ -30,15 +30,18 @@ class Source:
         self.lines = 0
         self.problems: list[Problem] = []
         self.parts: list[Part] = []
+        self._head = b""
         for part in parts:
             try:
                 told: list[str] = []
-                kind, state, reason = sniff(part.peek(told.append))
+                head = part.peek(told.append)
+                kind, state, reason = sniff(head)
             except OSError as error:
                 raise InputError(f"cannot read {part.name}: {error.strerror or error}") from None
             if state == "ok":
                 self.parts.append(part)
                 self.kind = kind
+                self._head = head
                 self.state = "ok"
             else:
                 # What is damaged from its first byte on is not "empty".
@@ -52,6 +55,10 @@ class Source:
         """The file itself, for readers that must seek (SQLite); None for compressed, rotated or streamed input."""
         alone = self.parts[0] if len(self.parts) == 1 else None
         return None if alone is None or alone.compressed else alone.path
+
+    def head(self) -> str:
+        """Give the beginning of the content as text, 64 KiB at most."""
+        return self._head.decode("utf-8", "replace")
 
     def raw_lines(self) -> Iterator[tuple[str, int, bytes]]:
         """Yield (part name, 1-based line number, line without its newline); a carriage return at the end stays.

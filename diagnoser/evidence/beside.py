@@ -1,0 +1,156 @@
+"""Evidence beside logs: which run each metrics page, table, benchmark or profile speaks of, and what it tells of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from diagnoser.evidence.metered import Meter, Metered
+from diagnoser.evidence.scrapes import by_server
+from diagnoser.knowledge.labels import LabelMap
+from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
+from diagnoser.model import NAN, Fact, Origin, Run, Table
+from diagnoser.observations import Claim, Measure, Page, Scatter
+
+#: Scrapes and measurements this long before a run began, or after its last line, may still speak of it, seconds.
+AROUND = 60.0
+
+#: Rows of one measured table.
+ROWS = 8192
+
+
+class Beside:
+    """Collects what was read beside logs and deals it out to runs at the end."""
+
+    def __init__(self, vocabulary: Vocabulary, engine: str) -> None:
+        self._vocabulary = vocabulary
+        self._engine = engine
+        self._kinds = {name: series.kind for name, series in vocabulary.series.items()}
+        self._labels: dict[str, LabelMap] = {}
+        self._meter: Meter | None = None
+        self._pages: list[Page] = []
+        self._measured: list[Measure | Scatter | Claim] = []
+
+    def wanted(self, name: str) -> bool:
+        """Whether any series or fact is made of the metric of this name."""
+        return self._read_meter().wanted(name)
+
+    def take(self, one: Page | Measure | Scatter | Claim) -> None:
+        """Take one observation; it is dealt out by ``attach``."""
+        if isinstance(one, Page):
+            self._pages.append(one)
+        else:
+            self._measured.append(one)
+
+    def attach(self, runs: list[Run]) -> None:
+        """Give every run what speaks of it; servers that wrote no log become runs of their own."""
+        metered = [one for scrapes in by_server(self._pages) for one in self._read_meter().read(scrapes)]
+        logged = list(runs)
+        # Engines first: what exporters of GPU figures tell goes to the runs that engines made.
+        for one in sorted(metered, key=lambda one: one.writer not in ENGINES):
+            run = _spoken_of(one, logged if one.writer in ENGINES else runs, self._engine)
+            if run is None:
+                run = _new_run(one.writer if one.writer in ENGINES else self._engine, one.server, one.first)
+                run.started, run.ended = one.started, one.ended
+                run.time_known = "full" if one.started is not None else ""
+                runs.append(run)
+            _give(run, one)
+        for observed in self._measured:
+            origin = observed.origin if not isinstance(observed, Scatter) else _origin(observed)
+            if not runs:
+                writer = observed.writer if observed.writer in ENGINES else self._engine
+                runs.append(_new_run(writer, "", origin))
+            self._tell(_during(observed, runs), observed)
+
+    def _read_meter(self) -> Meter:
+        if self._meter is None:
+            self._meter = Meter(self._vocabulary)
+        return self._meter
+
+    def _tell(self, run: Run, one: Measure | Scatter | Claim) -> None:
+        if isinstance(one, Claim):
+            for name, fact in self._vocabulary.facts.items():
+                if one.name in fact.args.get(one.writer, ()) and name not in run.facts:
+                    run.facts[name] = Fact(name, one.value, one.origin, one.excerpt, "observed")
+            return
+        labels = self._labels_of(one.writer)
+        if isinstance(one, Scatter):
+            for name in labels(one.label):
+                run.spreads.setdefault(name, []).append(one.spread)
+            _note_source(run, one.spread.source)
+            return
+        values: dict[str, float] = {}
+        places: dict[str, tuple[int, str]] = {}
+        for label, number in one.values.items():
+            for name in labels(label):
+                if name not in values:
+                    values[name] = number
+                    if one.places and label in one.places:
+                        places[name] = one.places[label]
+        if values:
+            key = (one.medium, one.group)
+            if key not in run.tables:
+                run.tables[key] = Table(one.group, self._kinds, ROWS, one.medium)
+            run.tables[key].append(NAN if one.time is None else one.time, one.origin, one.text, values, places or None)
+            _note_source(run, one.origin.source)
+
+    def _labels_of(self, writer: str) -> LabelMap:
+        if writer not in self._labels:
+            self._labels[writer] = self._vocabulary.label_map(writer)
+        return self._labels[writer]
+
+
+def _origin(one: Scatter) -> Origin:
+    return Origin(one.spread.source, one.spread.line)
+
+
+def _new_run(engine: str, stream: str, first: Origin) -> Run:
+    """Make the run of a server that wrote no log: when it began nobody saw, and at the end it answered."""
+    return Run(id=0, stream=stream, engine=engine, first=first, last=first, complete_start=False, end="running")
+
+
+def _spoken_of(one: Metered, runs: Sequence[Run], engine: str) -> Run | None:
+    """Return the run whose server was scraped; None when no log is of it."""
+    fitting = [run for run in runs if one.writer not in ENGINES or run.engine in ("", one.writer)]
+    named = [run for run in fitting if one.server and run.stream and _same(run.stream, one.server)]
+    if named:
+        fitting = named
+    elif one.server and len({(run.stream, *run.sources[:1]) for run in fitting}) > 1 and one.writer in ENGINES:
+        return None
+    timed = [run for run in fitting if _overlap(run, one.started, one.ended)]
+    last = (timed or fitting)[-1:]
+    return last[0] if last else None
+
+
+def _same(stream: str, server: str) -> bool:
+    """Whether a writer of a log and a scraped server bear one name: a pod's is part of ``pod/container``."""
+    return server in stream or stream in server
+
+
+def _overlap(run: Run, start: float | None, end: float | None) -> bool:
+    """Whether a run lasted at that time. Clocks without a year or date are no clock that anything else shares."""
+    if start is None or end is None or run.started is None or run.ended is None or run.time_known != "full":
+        return False
+    return start <= run.ended + AROUND and end >= run.started - AROUND
+
+
+def _during(one: Measure | Scatter | Claim, runs: Sequence[Run]) -> Run:
+    time = one.time if isinstance(one, Measure) else None
+    return next((run for run in reversed(runs) if _overlap(run, time, time)), runs[-1])
+
+
+def _give(run: Run, one: Metered) -> None:
+    run.engine = run.engine or (one.writer if one.writer in ENGINES else "")
+    for group, table in one.tables.items():
+        run.tables[table.medium, group] = table
+    for name, spreads in one.spreads.items():
+        run.spreads.setdefault(name, []).extend(spreads)
+    for name, fact in one.facts.items():
+        run.facts.setdefault(name, fact)
+    for source in one.sources:
+        _note_source(run, source)
+
+
+def _note_source(run: Run, source: str) -> None:
+    if source not in run.sources:
+        run.sources.append(source)
+    run.parts.setdefault(source, len(run.parts))

@@ -1,0 +1,92 @@
+"""References to metrics as ``series.yaml`` and ``facts.yaml`` write them: which sample lines make a number, and how.
+
+```
+NAME                        the value; a count takes what the counter grew by, a spread the histogram of that name
+NAME{label="a", other!="b"} only these label sets; added up
+rate(NAME)                  growth of a counter per second
+NAME / OTHER                a share: of what two counters grew by, or of two levels
+NAME + OTHER                added up, in any of these places
+NAME * 0.001                in another unit
+NAME[label]                 the text of a label (facts only)
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_NAME = r"[A-Za-z_:][A-Za-z0-9_:.]*"
+_MATCH = re.compile(r'\s*([A-Za-z_]\w*)\s*(!?=)\s*"([^"]*)"\s*(?:,|\Z)')
+_TERM = re.compile(rf"({_NAME})\s*(?:\{{(.*)\}})?\s*(?:\[(\w+)\])?\Z")
+_SCALE = re.compile(r"(.*)\s\*\s([\d.eE+-]+)\Z")
+_RATE = re.compile(r"rate\((.*)\)\Z")
+
+#: Ends of the names of counters; a metric whose page says so is one too.
+COUNTERS = ("_total", "_sum", "_count", "_bucket")
+
+
+class MetricRefError(ValueError):
+    """A reference that nobody can read; the text says what was expected."""
+
+
+class Term(NamedTuple):
+    """One metric with its label conditions: (label, wanted text, whether it must be equal)."""
+
+    name: str
+    where: tuple[tuple[str, str, bool], ...] = ()
+    label: str = ""
+
+    def takes(self, labels: Mapping[str, str]) -> bool:
+        """Whether a sample with these labels is meant."""
+        return all((labels.get(name, "") == text) is equal for name, text, equal in self.where)
+
+
+class MetricRef(NamedTuple):
+    """A parsed reference: ``over`` is empty unless it is a share; ``rate`` asks for growth per second."""
+
+    terms: tuple[Term, ...]
+    over: tuple[Term, ...] = ()
+    rate: bool = False
+    scale: float = 1.0
+
+
+def key(name: str) -> str:
+    """Return a metric's name as agents spell it: some write ``_`` for ``:``, Ray puts its own name before it."""
+    return name.replace(":", "_").removeprefix("ray_")
+
+
+def parse_ref(text: str) -> MetricRef:
+    """Parse a reference. Raises MetricRefError."""
+    body, scale = text.strip(), 1.0
+    if found := _SCALE.match(body):
+        try:
+            body, scale = found[1].strip(), float(found[2])
+        except ValueError:
+            raise MetricRefError(f"a number belongs after '*' in {text!r}") from None
+    rate = _RATE.match(body)
+    if rate:
+        body = rate[1]
+    left, slash, right = body.partition(" / ")
+    return MetricRef(_terms(left, text), _terms(right, text) if slash else (), bool(rate), scale)
+
+
+def _terms(text: str, whole: str) -> tuple[Term, ...]:
+    return tuple(_term(piece.strip(), whole) for piece in text.split(" + "))
+
+
+def _term(text: str, whole: str) -> Term:
+    found = _TERM.match(text)
+    if not found:
+        raise MetricRefError(
+            f"expected the name of a metric, such as vllm:num_requests_running, not {text!r} in {whole!r}"
+        )
+    where, rest = [], found[2] or ""
+    while rest.strip():
+        condition = _MATCH.match(rest)
+        if not condition:
+            raise MetricRefError(f'expected label="text" between braces, not {rest!r} in {whole!r}')
+        where.append((condition[1], condition[3], condition[2] == "="))
+        rest = rest[condition.end() :]
+    return Term(found[1], tuple(where), found[3] or "")

@@ -1,0 +1,80 @@
+"""What readers of traces give: rows of numbers, distributions, facts and scrapes, in their writer's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from diagnoser.model import Group, Origin, Places, Problem, Record
+from diagnoser.spread import Spread
+
+
+@dataclass(slots=True)
+class Measure:
+    """A row of numbers that is no line of a log: a second of a GPU, one benchmark, one profile.
+
+    ``writer`` is the program that wrote it, ``values`` maps its own labels to numbers: ``log:`` of series.yaml says
+    under the writer's name which series they are. ``places`` tells the line of each label where it has one of its own.
+    """
+
+    writer: str
+    medium: str
+    origin: Origin
+    time: float | None
+    text: str
+    values: Mapping[str, float]
+    group: Group = ()
+    places: Places | None = None
+
+
+@dataclass(slots=True)
+class Scatter:
+    """How a quantity spread over requests, under the writer's own label; see ``Measure``."""
+
+    writer: str
+    label: str
+    spread: Spread
+
+
+@dataclass(slots=True)
+class Claim:
+    """Something that a run is, under the writer's own name for it: ``args:`` of facts.yaml says which fact."""
+
+    writer: str
+    name: str
+    value: Any
+    origin: Origin
+    excerpt: str
+
+
+@dataclass(slots=True)
+class Exposed:
+    """One sample line of a metrics page; ``line`` is 0 where no file holds it."""
+
+    labels: Mapping[str, str]
+    value: float
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class Page:
+    """One scrape of a server's metrics: sample lines by metric name, of the metrics that rules know.
+
+    ``time`` is that of the scrape, None where nothing in page or name tells it; ``modified`` is the file's own.
+    ``server`` is the address that was scraped, "" for a file. ``counters`` are the names that the page declares to be
+    counters. ``others`` counts sample lines of metrics that no rule knows.
+    """
+
+    source: str
+    server: str
+    time: float | None
+    samples: dict[str, list[Exposed]]
+    counters: frozenset[str] = frozenset()
+    modified: float | None = None
+    others: int = 0
+
+
+#: What a reader of traces gives: each is evidence for the same rules as the lines of a log.
+Observation = Measure | Scatter | Claim | Page | Record | Problem

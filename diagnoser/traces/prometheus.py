@@ -1,0 +1,146 @@
+"""Metrics pages in Prometheus' text format and in OpenMetrics: one scrape a file, or several one after the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from diagnoser.knowledge.metricref import key
+from diagnoser.model import Problem
+from diagnoser.observations import Exposed, Observation, Page
+from diagnoser.sources import Source
+from diagnoser.traces._moments import moment
+from diagnoser.traces.base import Wanted
+
+NAME = "prometheus"
+ORDER = 10
+KINDS = ("metrics",)
+SAMPLES = [
+    ('# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{engine="0"} 3.0\n', 1),
+    ("vllm:num_requests_running 3\nvllm:num_requests_running 4\n", 2),
+    ("# 2026-11-29T10:00:00Z\nsglang:token_usage 0.5\n# EOF\nsglang:token_usage 0.6\n# EOF\n", 2),
+]
+
+_METRIC = re.compile(r"([A-Za-z_:][A-Za-z0-9_:.]*)[ \t{]")
+_TYPE = re.compile(r"# TYPE ([A-Za-z_:][A-Za-z0-9_:.]*) counter\b")
+_EXEMPLAR = re.compile(r"\s#\s\{.*\Z")
+
+#: Longest sample line kept as proof, characters.
+TEXT = 400
+#: Faulty lines that are told one by one.
+TOLD = 3
+
+
+def recognise(head: str) -> bool:
+    """Whatever ``sources.kinds`` takes for metrics is."""
+    return True
+
+
+def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
+    """Yield one ``Page`` for each scrape, and a ``Problem`` for what is no sample line."""
+    path = source.path
+    modified = path.stat().st_mtime if path is not None and path.exists() else None
+    reading = _Reading(source.name, moment(Path(source.name).name), modified, wanted)
+    for name, number, raw in source.raw_lines():
+        if (page := reading.take(name, number, raw.decode("utf-8", "replace").strip())) is not None:
+            yield page
+    if (page := reading.close()) is not None:
+        yield page
+    yield from reading.problems
+
+
+class _Reading:
+    """Pages of one input as they pile up: a sample that comes a second time begins the next scrape."""
+
+    def __init__(self, source: str, named: float | None, modified: float | None, wanted: Wanted) -> None:
+        self.problems: list[Problem] = []
+        self._source, self._named, self._modified, self._wanted = source, named, modified, wanted
+        self._faults = 0
+        self._told: float | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._samples: dict[str, list[Exposed]] = {}
+        self._seen: set[str] = set()
+        self._counters: set[str] = set()
+        self._stamp: float | None = None
+        self._others = 0
+        self._any = False
+
+    def take(self, part: str, number: int, text: str) -> Page | None:
+        """Take one line; return the page that it ends."""
+        if not text:
+            return None
+        if text.startswith("#"):
+            return self._comment(text)
+        found = _METRIC.match(text)
+        if found is None:
+            self._fault(part, number, text)
+            return None
+        text = _EXEMPLAR.sub("", text) if "# {" in text else text
+        identity = text[: text.rfind("}") + 1] or found[1]
+        done = self.close() if identity in self._seen else None
+        self._seen.add(identity)
+        self._any = True
+        name = found[1]
+        if not self._wanted(key(name)):
+            self._others += 1
+            return done
+        sample = _sample(text)
+        if sample is None:
+            self._fault(part, number, text)
+            return done
+        labels, value, stamp = sample
+        self._stamp = stamp if stamp is not None else self._stamp
+        if value == value:  # NaN says that there is nothing to say
+            self._samples.setdefault(key(name), []).append(Exposed(labels, value, number, text[:TEXT]))
+        return done
+
+    def _comment(self, text: str) -> Page | None:
+        if text.startswith("# EOF"):
+            return self.close()
+        if (found := _TYPE.match(text)) is not None:
+            self._counters.add(key(found[1]))
+        elif not text.startswith(("# HELP", "# TYPE", "# UNIT")) and (when := moment(text)) is not None:
+            done = self.close()
+            self._told = when
+            return done
+        return None
+
+    def close(self) -> Page | None:
+        """Return what was read since the last page; None when that is nothing."""
+        if not self._any:
+            return None
+        time = next((one for one in (self._stamp, self._told, self._named) if one is not None), None)
+        page = Page(self._source, "", time, self._samples, frozenset(self._counters), self._modified, self._others)
+        counters, told = self._counters, self._told
+        self._begin()
+        # Scrapes that were joined without their comments keep the types that the first one declared.
+        self._counters, self._told, self._named = counters, None if told is not None else self._told, None
+        return page
+
+    def _fault(self, part: str, number: int, text: str) -> None:
+        self._faults += 1
+        if self._faults <= TOLD:
+            shown = text if len(text) <= 60 else f"{text[:57]}..."
+            told = f"expected a sample such as 'name{{label=\"x\"}} 1.0', not {shown!r}"
+            self.problems.append(Problem(part, number, told))
+
+
+def _sample(text: str) -> tuple[dict[str, str], float, float | None] | None:
+    """Parse one sample line: labels, value, and the time in seconds where it has one; None when it is none."""
+    # The library is loaded for metrics only. It is fed line by line, so that one bad line does not cost the page.
+    from prometheus_client.parser import text_string_to_metric_families
+
+    try:
+        for family in text_string_to_metric_families(text + "\n"):
+            for one in family.samples:
+                # The library takes the time for milliseconds, as Prometheus writes it; OpenMetrics writes seconds.
+                stamp = None if one.timestamp is None else float(one.timestamp)
+                if stamp is not None and stamp < 1e8:
+                    stamp *= 1000
+                return dict(one.labels), float(one.value), stamp
+    except (ValueError, IndexError, KeyError):
+        pass
+    return None
