@@ -19,12 +19,13 @@ from diagnoser.knowledge.versions import parse_version
 from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
 from diagnoser.loading import Knowledge
-from diagnoser.model import Fact, Origin, Run
+from diagnoser.model import Fact, Run
 from diagnoser.options import Name, Options, UsageError
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.evaluate import Options as Judging
 from diagnoser.rules.fields import evaluate_fields
 from diagnoser.sources import open_inputs
+from diagnoser.table import Origin
 from diagnoser.timefilter import Bound, parse_bound
 
 __all__ = ["Knowledge", "Options", "Session", "UsageError", "diagnose"]

@@ -8,7 +8,8 @@ from operator import and_
 
 from diagnoser.findings import FigureRow
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Run, Table
+from diagnoser.model import Run
+from diagnoser.table import Table
 
 #: Slices of a sparkline: wide enough to show a wave, narrow enough for 80 columns.
 SLICES = 24

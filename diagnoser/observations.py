@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from diagnoser.model import Group, Origin, Places, Problem, Record
+from diagnoser.model import Problem, Record
 from diagnoser.spread import Spread
+from diagnoser.table import Group, Origin, Places
 
 
 @dataclass(slots=True)

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from diagnoser.knowledge.vocabulary import FactSpec, Knob, Series, Vocabulary
-from diagnoser.model import NAN, Event, EventLog, Fact, Group, Origin, Run, Table
+from diagnoser.model import Event, EventLog, Fact, Run
 from diagnoser.rules.check import Names, check
 from diagnoser.rules.evaluate import Evaluator, Options
 from diagnoser.rules.expression import parse
 from diagnoser.rules.model import EventSpec, Node, RuleBase
 from diagnoser.rules.value import Value
+from diagnoser.table import NAN, Group, Origin, Table
 
 SERIES = {
     "requests.running": ("requests", "gauge"),

@@ -330,7 +330,7 @@ def test_counts_survive_coarsening() -> None:
 
 
 def made_origin() -> Any:
-    from diagnoser.model import Origin
+    from diagnoser.table import Origin
 
     return Origin("s.log", 101)
 

@@ -9,7 +9,8 @@ from diagnoser.evidence.events import TEXT, line_first
 from diagnoser.formats.pyrepr import find_dump
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Origin, Run
+from diagnoser.model import Run
+from diagnoser.table import Origin
 
 
 def stack(frames: int) -> str:

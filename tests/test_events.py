@@ -11,9 +11,10 @@ import pytest
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.knowledge.yamlfile import load as load_yaml
-from diagnoser.model import Origin, Record
+from diagnoser.model import Record
 from diagnoser.rules.loader import load
 from diagnoser.rules.matcher import Matcher
+from diagnoser.table import Origin
 
 #: Events of other files may match the same lines; only those of these files are looked at.
 MINE = frozenset(

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from diagnoser.model import Origin, Record
+from diagnoser.model import Record
 from diagnoser.rules.matcher import TIME_LIMIT, Matcher
 from diagnoser.rules.model import EventSpec
 from diagnoser.rules.template import parse_template
+from diagnoser.table import Origin
 
 TRACEBACK = """\
 EngineCore failed to start.

@@ -5,7 +5,8 @@ import pytest
 from diagnoser.evidence.version import infer_version
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
-from diagnoser.model import Fact, Origin, Run
+from diagnoser.model import Fact, Run
+from diagnoser.table import Origin
 
 CATALOG = Catalog(rules_dir())
 VERSIONS = CATALOG.versions("sglang")

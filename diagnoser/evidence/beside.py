@@ -8,8 +8,9 @@ from diagnoser.evidence.metered import Meter, Metered
 from diagnoser.evidence.scrapes import by_server
 from diagnoser.knowledge.labels import LabelMap
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
-from diagnoser.model import NAN, Fact, Origin, Run, Table
+from diagnoser.model import Fact, Run
 from diagnoser.observations import Claim, Measure, Page, Scatter
+from diagnoser.table import NAN, Origin, Table
 
 #: Scrapes and measurements this long before a run began, or after its last line, may still speak of it, seconds.
 AROUND = 60.0

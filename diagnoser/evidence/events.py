@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from diagnoser.evidence.lifetime import Lifetime
-from diagnoser.model import Event, EventLog, Origin, Record, Run
+from diagnoser.model import Event, EventLog, Record, Run
+from diagnoser.table import Origin
 
 #: Excerpt of a record kept with an event.
 TEXT = 4000

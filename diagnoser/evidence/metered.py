@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from diagnoser.evidence.growth import View, histogram
 from diagnoser.evidence.scrapes import Labels, Scrapes
-from diagnoser.knowledge.metricref import COUNTERS, MetricRef, Term, key, parse_ref
+from diagnoser.knowledge.metricref import MetricRef, key, parse_ref
 from diagnoser.knowledge.vocabulary import Series, Vocabulary
-from diagnoser.model import NAN, Fact, Group, Origin, Table
-from diagnoser.observations import Exposed
+from diagnoser.model import Fact
 from diagnoser.spread import Spread
+from diagnoser.table import NAN, Group, Origin, Table
 
 #: Labels that tell ranks of one server apart, and what a log calls them.
 RANKS = {"engine": "engine", "engine_index": "engine", "dp_rank": "dp", "gpu": "gpu", "GPU": "gpu"}
 
 #: Suffixes of the sample lines of one histogram.
 PARTS = ("_bucket", "_sum", "_count")
-
-Found = tuple[float, Exposed | None]
 
 
 @dataclass(slots=True)
@@ -83,14 +80,14 @@ class Meter:
         )
         medium = "gpu" if writer == "dcgm" else "metrics"
         groups = _groups(scrapes, self._names[writer])
-        view = _View(scrapes, groups)
+        view = View(scrapes, groups)
         for group in dict.fromkeys(groups.values()):
             for at in range(len(pages)):
                 self._row(out, view, at, group, medium)
         for series, refs in self._series[writer]:
             if series.kind == "spread":
                 for group in dict.fromkeys(groups.values()):
-                    spread = _spread(view, refs, group, medium)
+                    spread = histogram(view, refs, group, medium)
                     if spread is not None:
                         out.spreads.setdefault(series.name, []).append(spread)
         for name, kind, refs in self._facts.get(writer, ()):
@@ -99,7 +96,7 @@ class Meter:
                 out.facts[name] = fact
         return out
 
-    def _row(self, out: Metered, view: _View, at: int, group: Group, medium: str) -> None:
+    def _row(self, out: Metered, view: View, at: int, group: Group, medium: str) -> None:
         values: dict[str, float] = {}
         places: dict[str, tuple[int, str]] = {}
         for series, refs in self._series[out.writer]:
@@ -118,71 +115,6 @@ class Meter:
                 table = out.tables[group] = Table(group, self._kinds, medium=medium)
             time = NAN if page.time is None else page.time
             table.append(time, Origin(page.source, line), text, values, places)
-
-
-class _View:
-    """Numbers of one server's pages, by reference and rank."""
-
-    def __init__(self, scrapes: Scrapes, groups: Mapping[Labels, Group]) -> None:
-        self.scrapes = scrapes
-        self.groups = groups
-
-    def number(self, at: int, ref: MetricRef, group: Group, series: Series) -> Found | None:
-        """Return what a series is on page ``at``; None where the page, or the one before it, does not tell."""
-        page = self.scrapes.pages[at]
-        combine = max if series.unit == "ratio" and series.kind == "gauge" and not ref.over else _added
-        if ref.over:
-            grow = all(_counts(term, page.counters) for term in (*ref.terms, *ref.over))
-            above, below = self._sum(at, ref.terms, group, grow, _added), self._sum(at, ref.over, group, grow, _added)
-            return (above[0] / below[0], above[1] or below[1]) if above and below and below[0] else None
-        found = self._sum(at, ref.terms, group, ref.rate or series.kind == "count", combine)
-        if found is None or not ref.rate:
-            return found
-        before = self.scrapes.pages[at - 1].time
-        passed = page.time - before if page.time is not None and before is not None else 0.0
-        return (found[0] / passed, found[1]) if passed > 0 else None
-
-    def mean(self, at: int, ref: MetricRef, group: Group) -> Found | None:
-        """Return the mean of a histogram between page ``at`` and the one before."""
-        sums = self._sum(at, _suffixed(ref.terms, "_sum"), group, True, _added)
-        counts = self._sum(at, _suffixed(ref.terms, "_count"), group, True, _added)
-        return (sums[0] / counts[0], counts[1]) if sums and counts and counts[0] > 0 else None
-
-    def _sum(self, at: int, terms: Sequence[Term], group: Group, grow: bool, combine: Any) -> Found | None:
-        found = [one for term in terms if (one := self._term(at, term, group, grow, combine)) is not None]
-        if not found:
-            return None
-        return combine(value for value, _ in found), next((sample for _, sample in found if sample), None)
-
-    def _term(self, at: int, term: Term, group: Group, grow: bool, combine: Any) -> Found | None:
-        name = key(term.name)
-        if grow:
-            grown = self.scrapes.grown(at, name)
-            samples = None if grown is None else grown
-        else:
-            plain = self.scrapes.value(at, name)
-            samples = None if plain is None else {labels: (one.value, one) for labels, one in plain.items()}
-        if samples is None:
-            return None
-        here = [pair for labels, pair in samples.items() if self.groups.get(labels, ()) == group]
-        taken = [pair for pair in here if term.takes(pair[1].labels)]
-        if not taken:
-            # A label set that nobody counted yet is zero where its metric is there.
-            return (0.0, None) if here and term.where else None
-        telling = max(taken, key=lambda pair: pair[0])
-        return combine(value for value, _ in taken), telling[1]
-
-
-def _added(values: Iterable[float]) -> float:
-    return math.fsum(values)
-
-
-def _counts(term: Term, declared: frozenset[str]) -> bool:
-    return term.name.endswith(COUNTERS) or key(term.name) in declared
-
-
-def _suffixed(terms: Sequence[Term], suffix: str) -> list[Term]:
-    return [term._replace(name=term.name + suffix) for term in terms]
 
 
 def _names(entries: Iterable[tuple[Series, list[MetricRef]]]) -> Iterable[str]:
@@ -209,55 +141,7 @@ def _groups(scrapes: Scrapes, names: frozenset[str]) -> dict[Labels, Group]:
     return found
 
 
-def _spread(view: _View, refs: Sequence[MetricRef], group: Group, medium: str) -> Spread | None:
-    """Add up what a histogram grew by from page to page."""
-    for ref in refs:
-        for term in ref.terms:
-            spread = _histogram(view, term, group, medium, ref.scale)
-            if spread is not None:
-                return spread
-    return None
-
-
-def _histogram(view: _View, term: Term, group: Group, medium: str, scale: float) -> Spread | None:
-    scrapes = view.scrapes
-    grown: dict[float, float] = {}
-    count = total = 0.0
-    proof: tuple[str, Exposed] | None = None
-    for at in range(1, len(scrapes.pages)):
-        for labels, (number, sample) in (scrapes.grown(at, key(term.name + "_bucket")) or {}).items():
-            if view.groups.get(labels, ()) == group and term.takes(sample.labels):
-                bound = _bound(sample.labels.get("le", ""))
-                if bound is not None:
-                    grown[bound] = grown.get(bound, 0.0) + number
-        for part in ("_count", "_sum"):
-            for labels, (number, sample) in (scrapes.grown(at, key(term.name + part)) or {}).items():
-                if view.groups.get(labels, ()) == group and term.takes(sample.labels):
-                    if part == "_sum":
-                        total += number
-                    else:
-                        count += number
-                        proof = (scrapes.pages[at].source, sample)
-    if count <= 0 or proof is None:
-        return None
-    grown.setdefault(math.inf, count)
-    buckets, below = [], 0.0
-    for bound in sorted(grown):
-        # Buckets are cumulative; one that lost a scrape may lie below its neighbour.
-        buckets.append((bound * scale if bound != math.inf else bound, max(grown[bound] - below, 0.0)))
-        below = max(below, grown[bound])
-    source, sample = proof
-    return Spread(medium, count, total * scale, source, sample.line, sample.text, buckets=buckets)
-
-
-def _bound(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def _fact(view: _View, name: str, kind: str, refs: Sequence[MetricRef]) -> Fact | None:
+def _fact(view: View, name: str, kind: str, refs: Sequence[MetricRef]) -> Fact | None:
     """Read a fact off the last page that has it."""
     for ref in refs:
         for at in reversed(range(len(view.scrapes.pages))):

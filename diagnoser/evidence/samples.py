@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import NAN, Group, Record, Run, Table
+from diagnoser.model import Record, Run
+from diagnoser.table import NAN, Group, Table
 
 #: Longest excerpt of a statistics line kept for evidence.
 TEXT = 400

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import cast
 
 from diagnoser.formats.base import Dialect, Head, StatsLine
-from diagnoser.model import Group
+from diagnoser.table import Group
 
 __all__ = ["Dialect", "Head", "StatsLine", "dialects", "stats_readers"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from diagnoser.model import Group
+from diagnoser.table import Group
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from diagnoser.model import Group
+from diagnoser.table import Group
 
 _TAG = re.compile(r"\((?:([A-Za-z][\w .:+-]*?)(?: rank=(\d+))? )?pid=(\d+)(?:, ip=[\w.:]+)?\) ?")
 _RANK = re.compile(r"\[(?:rank|default)(\d+)\]: ?(?!\[)")

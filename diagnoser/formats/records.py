@@ -11,7 +11,8 @@ from diagnoser.formats._stream import Stream, Streams
 from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.quoting import Quote, unfinished
-from diagnoser.model import Line, Origin, Record
+from diagnoser.model import Line, Record
+from diagnoser.table import Origin
 
 #: A record that has not grown for so many lines is complete: it bounds memory and keeps the output in order.
 PATIENCE = 200

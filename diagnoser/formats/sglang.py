@@ -12,7 +12,7 @@ from functools import lru_cache
 from diagnoser.formats import uvicorn
 from diagnoser.formats.base import Head
 from diagnoser.formats.sglang_stats import is_stats, stats
-from diagnoser.model import Group
+from diagnoser.table import Group
 
 __all__ = ["NAME", "ORDER", "SAMPLES", "head", "stats"]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from diagnoser.formats.base import StatsLine
-from diagnoser.model import Group
+from diagnoser.table import Group
 
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(%)?[,.)]?\s*$")
 _AFTER_PREFILL = (". ", ", ", " [", "(m", ".", ",")

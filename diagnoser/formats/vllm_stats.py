@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from diagnoser.formats.base import StatsLine
-from diagnoser.model import Group
+from diagnoser.table import Group
 
 _STATS = re.compile(
     r"(?:Engine \d+: |\d+ Engines Aggregated: )?"

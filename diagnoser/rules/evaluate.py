@@ -48,7 +48,7 @@ class Evaluator:
         self._symptom_answers: dict[str, Answer] = {}
         self.samples = Samples(run, self.answer, self._missing, self._loaded)
         self.lookups = Lookups(run, vocabulary, self.samples.served, options.restarts)
-        self.events = Events(run, specs, self._holds, self.samples.served)
+        self.events = Events(run, specs, self.with_fields, self.samples.served)
         self.spreads = Spreads(run.spreads, self.answer, self._missing)
 
     def result(self, node: Node) -> Result:
@@ -101,9 +101,6 @@ class Evaluator:
             return self.answer(node).value
         finally:
             self._fields = before
-
-    def _holds(self, node: Node, fields: Mapping[str, Any]) -> Value:
-        return self.with_fields(node, fields)
 
     def _missing(self, names: frozenset[str]) -> str:
         return self.lookups.missing_series(names)

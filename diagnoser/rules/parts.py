@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
-from diagnoser.model import MEDIA
 from diagnoser.rules.model import Node
 from diagnoser.rules.rows import LOAD, Rows
 from diagnoser.rules.value import Answer, unknown
 from diagnoser.rules.vector import NAN, Piece, Undecided, compile_rows
+from diagnoser.table import MEDIA
 
 #: Rows with which a medium is believed before a later one of MEDIA.
 FEW = 3

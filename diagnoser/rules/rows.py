@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import compress, pairwise
 from operator import eq
 
-from diagnoser.model import Table
+from diagnoser.table import Table
 
 #: Series whose sum says whether a server has work.
 LOAD = ("requests.running", "requests.waiting", "requests.swapped", "requests.deferred", "prefill.new_seqs")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from diagnoser.model import MEDIA
 from diagnoser.rules.functions import PERCENTILE
 from diagnoser.rules.logic import number
 from diagnoser.rules.model import Node
 from diagnoser.rules.value import UNKNOWN, Answer, Proof, unknown
 from diagnoser.spread import Spread, merged
+from diagnoser.table import MEDIA
 
 #: Functions of a spread besides percentiles and share.
 OF_SPREADS = ("mean", "samples", "sum")

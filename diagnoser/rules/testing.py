@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
-from diagnoser.model import Origin, Record
+from diagnoser.model import Record
 from diagnoser.rules.matcher import Matcher
 from diagnoser.rules.model import Example, Node, Point, Rule, RuleBase
 from diagnoser.rules.names import references
+from diagnoser.table import Origin
 
 
 class AdviceLike(Protocol):

@@ -15,9 +15,9 @@ Wanted = Callable[[str], bool]
 class Reader(Protocol):
     """A module in this folder.
 
-    ``NAME`` is the writer, the file's name with hyphens: the key under ``log:`` of series.yaml, ``args:`` of facts.yaml and of event templates.
-    ``KINDS`` are what ``sources.kinds`` may have taken the input for. ``SAMPLES`` are the module's own test:
-    (content, number of observations that it gives).
+    ``NAME`` is the writer, the file's name with hyphens: the key under ``log:`` of series.yaml, ``args:`` of facts.yaml
+    and of event templates. ``KINDS`` are what ``sources.kinds`` may have taken the input for. ``SAMPLES`` are the
+    module's own test: (content, number of observations that it gives).
     """
 
     NAME: str
