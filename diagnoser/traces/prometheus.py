@@ -18,7 +18,7 @@ ORDER = 10
 KINDS = ("metrics",)
 SAMPLES = [
     ('# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running{engine="0"} 3.0\n', 1),
-    ("vllm:num_requests_running 3\nvllm:num_requests_running 4\n", 2),
+    ('vllm:num_requests_running{engine="0"} 3\nvllm:num_requests_running{engine="0"} 4\n', 2),
     ("# 2026-11-29T10:00:00Z\nsglang:token_usage 0.5\n# EOF\nsglang:token_usage 0.6\n# EOF\n", 2),
 ]
 
