@@ -17,7 +17,8 @@ class Spread:
 
     Exactly one of ``values`` (sorted), ``buckets`` (upper bound, number at or below it and above the bound before) and
     ``given`` (share -> value, as a benchmark states them) is filled. ``total`` is NaN where the sum is not known.
-    ``source``, ``line`` and ``text`` are its proof.
+    ``source``, ``line`` and ``text`` are its proof; ``places`` are the lines of its parts where it has several: those of
+    "sum", "count" and of each bucket, by its upper bound.
     """
 
     medium: str
@@ -29,6 +30,7 @@ class Spread:
     values: Sequence[float] = ()
     buckets: Sequence[tuple[float, float]] = ()
     given: Mapping[float, float] = field(default_factory=dict)
+    places: Mapping[str | float, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def mean(self) -> float | None:
@@ -52,6 +54,10 @@ class Spread:
                 return lower if upper == INF else lower + (upper - lower) * max(wanted - reached, 0.0) / number
             reached, lower = reached + number, upper if upper != INF else lower
         return None
+
+    def bound(self, value: float) -> float | None:
+        """Return the upper bound of the bucket that holds a value, None where there are no buckets."""
+        return next((upper for upper, _ in self.buckets if value <= upper), None)
 
     def above(self, level: float) -> float | None:
         """Return the share that exceeds ``level``; None where only percentiles are known and none of them tells."""
@@ -89,4 +95,6 @@ def merged(spreads: Sequence[Spread]) -> Spread | None:
         return first
     buckets = [(upper, math.fsum(one.buckets[at][1] for one in known)) for at, upper in enumerate(bounds)]
     count, total = math.fsum(one.count for one in known), math.fsum(one.total for one in known)
-    return Spread(first.medium, count, total, first.source, first.line, first.text, buckets=buckets)
+    return Spread(
+        first.medium, count, total, first.source, first.line, first.text, buckets=buckets, places=first.places
+    )

@@ -32,9 +32,11 @@ class View:
             grow = all(_counts(term, page.counters) for term in (*ref.terms, *ref.over))
             above, below = self._sum(at, ref.terms, group, grow, _added), self._sum(at, ref.over, group, grow, _added)
             return (above[0] / below[0], above[1] or below[1]) if above and below and below[0] else None
-        found = self._sum(at, ref.terms, group, ref.rate or series.kind == "count", combine)
-        if found is None or not ref.rate:
+        found = self._sum(at, ref.terms, group, ref.form == "rate" or series.kind == "count", combine)
+        if found is None or not ref.form:
             return found
+        if ref.form == "positive":
+            return found if found[0] > 0 else None
         before = self.scrapes.pages[at - 1].time
         passed = page.time - before if page.time is not None and before is not None else 0.0
         return (found[0] / passed, found[1]) if passed > 0 else None
@@ -95,23 +97,23 @@ def histogram(view: View, refs: Sequence[MetricRef], group: Group, medium: str) 
 def _histogram(view: View, term: Term, group: Group, medium: str, scale: float) -> Spread | None:
     scrapes = view.scrapes
     grown: dict[float, float] = {}
-    count = total = 0.0
-    proof: tuple[str, Exposed] | None = None
+    parts = {"sum": 0.0, "count": 0.0}
+    places: dict[str | float, tuple[int, str]] = {}
+    source = ""
     for at in range(1, len(scrapes.pages)):
-        for labels, (number, sample) in (scrapes.grown(at, key(term.name + "_bucket")) or {}).items():
-            if view.groups.get(labels, ()) == group and term.takes(sample.labels):
-                bound = _bound(sample.labels.get("le", ""))
-                if bound is not None:
+        for part in ("bucket", "sum", "count"):
+            for labels, (number, sample) in (scrapes.grown(at, key(f"{term.name}_{part}")) or {}).items():
+                if view.groups.get(labels, ()) != group or not term.takes(sample.labels):
+                    continue
+                if part != "bucket":
+                    parts[part] += number
+                    places[part] = (sample.line, sample.text)
+                    source = scrapes.pages[at].source
+                elif (bound := _bound(sample.labels.get("le", ""))) is not None:
                     grown[bound] = grown.get(bound, 0.0) + number
-        for part in ("_count", "_sum"):
-            for labels, (number, sample) in (scrapes.grown(at, key(term.name + part)) or {}).items():
-                if view.groups.get(labels, ()) == group and term.takes(sample.labels):
-                    if part == "_sum":
-                        total += number
-                    else:
-                        count += number
-                        proof = (scrapes.pages[at].source, sample)
-    if count <= 0 or proof is None:
+                    places[bound if bound == math.inf else bound * scale] = (sample.line, sample.text)
+    count, total = parts["count"], parts["sum"]
+    if count <= 0:
         return None
     grown.setdefault(math.inf, count)
     buckets, below = [], 0.0
@@ -119,8 +121,8 @@ def _histogram(view: View, term: Term, group: Group, medium: str, scale: float) 
         # Buckets are cumulative; one that lost a scrape may lie below its neighbour.
         buckets.append((bound * scale if bound != math.inf else bound, max(grown[bound] - below, 0.0)))
         below = max(below, grown[bound])
-    source, sample = proof
-    return Spread(medium, count, total * scale, source, sample.line, sample.text, buckets=buckets)
+    line, text = places["count"]
+    return Spread(medium, count, total * scale, source, line, text, buckets=buckets, places=places)
 
 
 def _bound(text: str) -> float | None:

@@ -3,7 +3,9 @@
 ```
 NAME                        the value; a count takes what the counter grew by, a spread the histogram of that name
 NAME{label="a", other!="b"} only these label sets; added up
+NAME{label=~"5.."}          a regular expression for the whole text of the label
 rate(NAME)                  growth of a counter per second
+positive(NAME)              the value where it is above zero: what reads 0 while its feature is off is not measured then
 NAME / OTHER                a share: of what two counters grew by, or of two levels
 NAME + OTHER                added up, in any of these places
 NAME * 0.001                in another unit
@@ -18,10 +20,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 _NAME = r"[A-Za-z_:][A-Za-z0-9_:.]*"
-_MATCH = re.compile(r'\s*([A-Za-z_]\w*)\s*(!?=)\s*"([^"]*)"\s*(?:,|\Z)')
+_MATCH = re.compile(r'\s*([A-Za-z_]\w*)\s*(=~|!=|=)\s*"([^"]*)"\s*(?:,|\Z)')
 _TERM = re.compile(rf"({_NAME})\s*(?:\{{(.*)\}})?\s*(?:\[(\w+)\])?\Z")
 _SCALE = re.compile(r"(.*)\s\*\s([\d.eE+-]+)\Z")
-_RATE = re.compile(r"rate\((.*)\)\Z")
+_FORM = re.compile(r"(rate|positive)\((.*)\)\Z")
 
 #: Ends of the names of counters; a metric whose page says so is one too.
 COUNTERS = ("_total", "_sum", "_count", "_bucket")
@@ -32,23 +34,29 @@ class MetricRefError(ValueError):
 
 
 class Term(NamedTuple):
-    """One metric with its label conditions: (label, wanted text, whether it must be equal)."""
+    """One metric with its label conditions: (label, operator, text)."""
 
     name: str
-    where: tuple[tuple[str, str, bool], ...] = ()
+    where: tuple[tuple[str, str, str], ...] = ()
     label: str = ""
 
     def takes(self, labels: Mapping[str, str]) -> bool:
         """Whether a sample with these labels is meant."""
-        return all((labels.get(name, "") == text) is equal for name, text, equal in self.where)
+        return all(_holds(labels.get(name, ""), operator, text) for name, operator, text in self.where)
+
+
+def _holds(value: str, operator: str, text: str) -> bool:
+    if operator == "=~":
+        return re.fullmatch(text, value) is not None
+    return (value == text) is (operator == "=")
 
 
 class MetricRef(NamedTuple):
-    """A parsed reference: ``over`` is empty unless it is a share; ``rate`` asks for growth per second."""
+    """A parsed reference: ``over`` is empty unless it is a share; ``form`` is "", "rate" or "positive"."""
 
     terms: tuple[Term, ...]
     over: tuple[Term, ...] = ()
-    rate: bool = False
+    form: str = ""
     scale: float = 1.0
 
 
@@ -65,11 +73,11 @@ def parse_ref(text: str) -> MetricRef:
             body, scale = found[1].strip(), float(found[2])
         except ValueError:
             raise MetricRefError(f"a number belongs after '*' in {text!r}") from None
-    rate = _RATE.match(body)
-    if rate:
-        body = rate[1]
+    form = _FORM.match(body)
+    if form:
+        body = form[2]
     left, slash, right = body.partition(" / ")
-    return MetricRef(_terms(left, text), _terms(right, text) if slash else (), bool(rate), scale)
+    return MetricRef(_terms(left, text), _terms(right, text) if slash else (), form[1] if form else "", scale)
 
 
 def _terms(text: str, whole: str) -> tuple[Term, ...]:
@@ -87,6 +95,6 @@ def _term(text: str, whole: str) -> Term:
         condition = _MATCH.match(rest)
         if not condition:
             raise MetricRefError(f'expected label="text" between braces, not {rest!r} in {whole!r}')
-        where.append((condition[1], condition[3], condition[2] == "="))
+        where.append((condition[1], condition[2], condition[3]))
         rest = rest[condition.end() :]
     return Term(found[1], tuple(where), found[3] or "")

@@ -60,9 +60,16 @@ class Spreads:
         return _known(spread.quantile(int(percent[1]) / 100) if percent else spread.mean)
 
     def prove(self, node: Node) -> list[Proof]:
-        """Return the line that counts what the spread is made of."""
-        spread = self.joined(node.args[1].args[0])
-        return [Proof("sample", spread.source, spread.line, None, spread.text)] if spread else []
+        """Return the lines that the value was computed from: sum and count of a mean, the bucket of a percentile."""
+        function, series, level, _ = node.args
+        spread = self.joined(series.args[0])
+        if spread is None:
+            return []
+        value = self._scalar(level if function == "share" else node).value
+        bucket = None if function in OF_SPREADS or value is UNKNOWN else spread.bound(value)
+        keys: tuple[str | float, ...] = ("sum", "count") if bucket is None else (bucket, "count")
+        lines = [spread.places[key] for key in keys if key in spread.places] or [(spread.line, spread.text)]
+        return [Proof("sample", spread.source, line, None, text) for line, text in lines]
 
 
 def _known(value: float | None) -> Answer:
