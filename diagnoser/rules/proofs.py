@@ -156,6 +156,8 @@ class Prover:
         elif name == "sum":
             # A row that adds nothing proves nothing.
             wanted = [[i for i, value in enumerate(part.values) if value] for part in parts]
+        if name in ("max", "min") and not op:
+            return telling(parts, wanted, None, "<" if name == "min" else ">", extreme_first=True)
         return telling(parts, wanted, None, op)
 
 

@@ -15,11 +15,15 @@ FLIPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def telling(
-    parts: Sequence[Part], positions: Sequence[Sequence[int]], condition: Node | None = None, op: str = ">"
+    parts: Sequence[Part],
+    positions: Sequence[Sequence[int]],
+    condition: Node | None = None,
+    op: str = ">",
+    extreme_first: bool = False,
 ) -> list[Proof]:
-    """Return proofs for the rows at ``positions`` of each part: the most extreme, the first, the last by time.
+    """Return proofs for the rows at ``positions`` of each part: the first by time, the most extreme, the last.
 
-    Extreme by the first series of ``condition``, in the direction of its comparison; without a condition by the parts'
+    ``extreme_first`` where the extreme is what was asked for. Extreme by the first series of ``condition``, in the direction of its comparison; without a condition by the parts'
     own values, lowest if ``op`` is < or <=.
     """
     series = ""
@@ -35,7 +39,8 @@ def telling(
     extremes = [(*_extreme(part, places, series, lowest), part) for part, places in chosen]
     _, row, part = (min if lowest else max)(extremes, key=lambda one: one[0])
     names = [series] if series else [one for one in first[0].named if one in first[0].rows.table.columns]
-    return [proof for place in (first, (part, row), last) for proof in row_proofs(*place, names)]
+    order = ((part, row), first, last) if extreme_first else (first, (part, row), last)
+    return [proof for place in order for proof in row_proofs(*place, names)]
 
 
 def _time(place: tuple[Part, int]) -> float:
