@@ -116,6 +116,8 @@ def _run(judgement: Judgement, knowledge: Knowledge) -> RunReport:
         facts={name: _plain(fact.value) for name, fact in sorted(run.facts.items())},
         figures=figures.figures(run, knowledge.vocabulary),
         notes=_notes(judgement, knowledge),
+        spreads=figures.spreads(run, knowledge.vocabulary),
+        scrapes=figures.scrapes(run),
     )
 
 

@@ -6,9 +6,10 @@ from itertools import compress, pairwise
 from math import fsum
 from operator import and_
 
-from diagnoser.findings import FigureRow
+from diagnoser.findings import FigureRow, SpreadRow
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
+from diagnoser.spread import best
 from diagnoser.table import Table
 
 #: Slices of a sparkline: wide enough to show a wave, narrow enough for 80 columns.
@@ -26,6 +27,19 @@ SHOWN = (
     "cache.hit_rate",
     "preemptions",
     "spec.accept_length",
+)
+
+
+#: The distributions that a report shows, in this order: where the time to the first token goes, then what follows.
+SPREADS = (
+    "latency.ttft",
+    "latency.queue",
+    "latency.prefill",
+    "latency.tpot",
+    "latency.itl",
+    "latency.e2e",
+    "request.prompt_tokens",
+    "request.output_tokens",
 )
 
 
@@ -66,6 +80,25 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
                 _slices(times, values),
             )
     return out
+
+
+def spreads(run: Run, vocabulary: Vocabulary) -> dict[str, SpreadRow]:
+    """Return the shown distributions of a run, from the server's own histograms before what clients measured."""
+    out: dict[str, SpreadRow] = {}
+    for name in SPREADS:
+        spread = best(run.spreads.get(name, ()))
+        if spread is not None:
+            series = vocabulary.series[name]
+            p50, p90, p99 = (spread.quantile(share) for share in (0.5, 0.9, 0.99))
+            count = int(spread.count)
+            out[name] = SpreadRow(name, series.title, series.unit, count, spread.mean, p50, p90, p99, spread.medium)
+    return out
+
+
+def scrapes(run: Run) -> int:
+    """Metrics pages read."""
+    tables = [table for table in run.tables.values() if table.medium == "metrics"]
+    return max((int(sum(table.weight)) for table in tables), default=0)
 
 
 def interval(run: Run) -> float | None:

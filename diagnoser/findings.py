@@ -69,10 +69,29 @@ class FigureRow:
 
 
 @dataclass(slots=True)
+class SpreadRow:
+    """How one quantity spread over requests in the window. ``medium``: who told it ("metrics", "bench").
+
+    Percentiles are None where nobody kept them; in ``unit``, as is the mean.
+    """
+
+    name: str
+    title: str
+    unit: str
+    count: int
+    mean: float | None
+    p50: float | None
+    p90: float | None
+    p99: float | None
+    medium: str
+
+
+@dataclass(slots=True)
 class RunReport:
     """One server lifetime. ``facts`` maps fact name to value, ``figures`` series name to its figures.
 
-    ``notes`` say what limits the view: why statistics are missing, how the version is known.
+    ``spreads`` maps the name of a distribution to its percentiles; ``scrapes`` counts the metrics pages. ``notes`` say
+    what limits the view: why statistics are missing, how the version is known.
     """
 
     id: int
@@ -89,6 +108,8 @@ class RunReport:
     facts: dict[str, Any]
     figures: dict[str, FigureRow]
     notes: list[str] = field(default_factory=list)
+    spreads: dict[str, SpreadRow] = field(default_factory=dict)
+    scrapes: int = 0
 
 
 @dataclass(slots=True)

@@ -7,8 +7,10 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-#: Quantiles of a bucket are placed inside it as if its values lay evenly, as Prometheus does.
 INF = math.inf
+
+#: Who tells distributions, in the order in which they are believed: the server's own histograms, then its clients.
+MEDIA = ("metrics", "bench")
 
 
 @dataclass(slots=True)
@@ -17,8 +19,8 @@ class Spread:
 
     Exactly one of ``values`` (sorted), ``buckets`` (upper bound, number at or below it and above the bound before) and
     ``given`` (share -> value, as a benchmark states them) is filled. ``total`` is NaN where the sum is not known.
-    ``source``, ``line`` and ``text`` are its proof; ``places`` are the lines of its parts where it has several: those of
-    "sum", "count" and of each bucket, by its upper bound.
+    ``source``, ``line`` and ``text`` are its proof; ``places`` are the lines of its parts where it has several: those
+    of "sum", "count" and of each bucket, by its upper bound.
     """
 
     medium: str
@@ -40,8 +42,8 @@ class Spread:
     def quantile(self, share: float) -> float | None:
         """Return the value that ``share`` of all do not exceed; None where nobody kept it.
 
-        Raw values: nearest rank. Buckets: linear inside the bucket; a quantile in the last, open bucket is its lower
-        bound, which is the most that is certain.
+        Raw values: nearest rank. Buckets: placed inside one as if its values lay evenly, as Prometheus does; a quantile
+        in the last, open bucket is its lower bound, which is the most that is certain.
         """
         if self.values:
             return self.values[max(math.ceil(share * len(self.values) * (1 - 1e-9)) - 1, 0)]
@@ -98,3 +100,10 @@ def merged(spreads: Sequence[Spread]) -> Spread | None:
     return Spread(
         first.medium, count, total, first.source, first.line, first.text, buckets=buckets, places=first.places
     )
+
+
+def best(spreads: Sequence[Spread]) -> Spread | None:
+    """Join the spreads of the medium that is believed first; None for none."""
+    media = {one.medium for one in spreads}
+    medium = next((one for one in MEDIA if one in media), "")
+    return merged([one for one in spreads if one.medium == medium])

@@ -21,6 +21,9 @@ _PREFIX = re.compile(
     r"(?:\(\w+(?: pid=\d+)?\)\s+)?(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[: ]\s*)?"
     r"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\s+(?:\[[\w./-]+:\d+\]\s+)?|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]]*\]\s+"
 )
+#: A sample line of a metrics page, and the labels that tell which number it is.
+_METRIC = re.compile(r"([A-Za-z_:][\w:.]*)\{(.*)\} (\S+)")
+_TELLING_LABELS = frozenset({"le", "engine", "dp_rank", "gpu", "reason", "finished_reason", "cache_source", "status"})
 #: Stem to weight.
 Words = Mapping[str, int]
 _FIELD_END = re.compile(r"(?<=[,;]) ")
@@ -44,6 +47,8 @@ def excerpt(text: str, words: Words, width: int, mark: str = "…") -> str:
     whole = harmless(piece).strip()
     if layout.cells(whole) <= width:
         return whole
+    if (sample := _METRIC.fullmatch(whole)) is not None:
+        return _metric(sample[1], sample[2], sample[3], width, mark)
     prefix = _PREFIX.match(whole)
     start = prefix.end() if prefix else 0
     room = width - (len(mark) + 1 if start else 0)
@@ -54,6 +59,18 @@ def excerpt(text: str, words: Words, width: int, mark: str = "…") -> str:
         start = _best_start(whole, start, width - len(mark) - 1, words)
     lead = f"{mark} " if start else ""
     return layout.cut(lead + whole[start:].lstrip(), width, mark)
+
+
+def _metric(name: str, labels: str, value: str, width: int, mark: str) -> str:
+    """Shorten a sample line of a metrics page in its labels: name and value are what proves."""
+    kept: list[str] = []
+    pieces = [piece for piece in labels.split(",") if piece]
+    for piece in sorted(pieces, key=lambda one: one.partition("=")[0] not in _TELLING_LABELS):
+        longer = f"{name}{{{','.join([*kept, piece])},{mark}}} {value}"
+        if layout.cells(longer) <= width:
+            kept.append(piece)
+    inside = ",".join([*kept, mark] if len(kept) < len(pieces) else kept)
+    return layout.cut(f"{name}{{{inside}}} {value}", width, mark)
 
 
 def _fields(text: str, width: int, words: Words, mark: str) -> str:

@@ -25,6 +25,8 @@ def render(report: Report, options: RenderOptions) -> str:
     parts = [*_head(report, run)]
     if run is not None and run.figures:
         parts.append(_figures(run))
+    if run is not None and run.spreads:
+        parts.append(_spreads(run))
     known = {finding.id for finding in report.findings}
     place = 0
     for finding in report.findings:
@@ -71,6 +73,15 @@ def _figures(run: RunReport) -> str:
         unit = " tok/s" if row.unit == "tokens/s" else ""
         cells = (quantity(value, row.unit) for value in (row.median, row.max, row.min))
         rows.append(f"| {markdown(row.title)}{unit} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _spreads(run: RunReport) -> str:
+    rows = ["| per request | mean | p50 | p90 | p99 | of |", "|---|---:|---:|---:|---:|---:|"]
+    for row in run.spreads.values():
+        known = (row.mean, row.p50, row.p90, row.p99)
+        values = ("-" if value is None else quantity(value, row.unit) for value in known)
+        rows.append(f"| {markdown(row.title)} | {' | '.join(values)} | {row.count:,} |")
     return "\n".join(rows)
 
 

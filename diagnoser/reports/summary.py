@@ -18,7 +18,7 @@ ENDS = {
 
 def recognised(report: Report) -> bool:
     """Whether anything in the input came from an inference server or was judged: else nothing was looked at."""
-    return bool(report.findings) or any(run.engine or run.stats_samples for run in report.runs)
+    return bool(report.findings) or any(run.engine or run.stats_samples or run.scrapes for run in report.runs)
 
 
 def verdict(report: Report) -> str:
@@ -38,6 +38,8 @@ def ending(report: Report, run: RunReport) -> str:
     broken = any(finding.severity == "critical" and run.id in finding.runs for finding in report.findings)
     if run.end == "clean" and broken:
         return "stopped after a fault"
+    if not run.lines:
+        return "known by what was measured"
     if run.end == "cut" and not run.complete_start:
         return "its end is not in the log"
     return ENDS.get(run.end, line(run.end))

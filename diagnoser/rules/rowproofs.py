@@ -23,8 +23,8 @@ def telling(
 ) -> list[Proof]:
     """Return proofs for the rows at ``positions`` of each part: the first by time, the most extreme, the last.
 
-    ``extreme_first`` where the extreme is what was asked for. Extreme by the first series of ``condition``, in the direction of its comparison; without a condition by the parts'
-    own values, lowest if ``op`` is < or <=.
+    ``extreme_first`` where the extreme is what was asked for. Extreme by the first series of ``condition``, in the
+    direction of its comparison; without a condition by the parts' own values, lowest if ``op`` is < or <=.
     """
     series = ""
     if condition is not None:

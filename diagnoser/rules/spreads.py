@@ -8,8 +8,7 @@ from diagnoser.rules.functions import PERCENTILE
 from diagnoser.rules.logic import number
 from diagnoser.rules.model import Node
 from diagnoser.rules.value import UNKNOWN, Answer, Proof, unknown
-from diagnoser.spread import Spread, merged
-from diagnoser.table import MEDIA
+from diagnoser.spread import Spread, best
 
 #: Functions of a spread besides percentiles and share.
 OF_SPREADS = ("mean", "samples", "sum")
@@ -32,10 +31,7 @@ class Spreads:
     def joined(self, name: str) -> Spread | None:
         """Return the distribution of a series over all ranks, None when nothing told it."""
         if name not in self._joined:
-            found = self._spreads.get(name, ())
-            media = {one.medium for one in found}
-            medium = next((one for one in MEDIA if one in media), "")
-            self._joined[name] = merged([one for one in found if one.medium == medium])
+            self._joined[name] = best(self._spreads.get(name, ()))
         return self._joined[name]
 
     def answer(self, node: Node) -> Answer:

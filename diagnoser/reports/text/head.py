@@ -74,9 +74,11 @@ def _extent(report: Report, run: RunReport | None) -> list[str]:
     if run.stats_samples:
         every = f", every {duration(run.stats_interval)}" if run.stats_interval else ""
         items.append(plural(run.stats_samples, "stat sample") + every)
-    elif not any("statistics" in note for note in run.notes):
+    elif not run.scrapes and not any("statistics" in note for note in run.notes):
         items.append("no statistics lines")
-    if not run.complete_start:
+    if run.scrapes:
+        items.append(plural(run.scrapes, "scrape"))
+    if not run.complete_start and run.lines:
         items.append("begins in the middle of this run")
     return [item for item in items if item]
 
