@@ -30,6 +30,11 @@ SHOWN = (
 )
 
 
+#: Levels that a log and a metrics page both tell -> the least difference worth a word; a row tells one moment, so some
+#: are needed of either.
+COMPARED = {"requests.running": 4.0, "requests.waiting": 4.0, "kv.usage": 0.2}
+COMPARABLE = 5
+
 #: The distributions that a report shows, in this order: where the time to the first token goes, then what follows.
 SPREADS = (
     "latency.ttft",
@@ -93,6 +98,32 @@ def spreads(run: Run, vocabulary: Vocabulary) -> dict[str, SpreadRow]:
             count = int(spread.count)
             out[name] = SpreadRow(name, series.title, series.unit, count, spread.mean, p50, p90, p99, spread.medium)
     return out
+
+
+def disagreements(run: Run, vocabulary: Vocabulary) -> list[str]:
+    """Say where the log and the metrics page tell a level differently: both are shown, none is averaged."""
+    said = []
+    for name, least in COMPARED.items():
+        levels = {medium: _level(run, name, medium) for medium in ("log", "metrics")}
+        log, metrics = levels["log"], levels["metrics"]
+        if log is None or metrics is None or abs(log - metrics) < least or max(log, metrics) < 2 * min(log, metrics):
+            continue
+        title = vocabulary.series[name].title
+        low, high = (f"{value * 100:.0f} %" if least < 1 else f"{value:.0f}" for value in (log, metrics))
+        said.append(
+            f"the log and the metrics differ on {title}: {low} against {high} at the median; the log is judged by"
+        )
+    return said
+
+
+def _level(run: Run, name: str, medium: str) -> float | None:
+    values: list[float] = []
+    for table in run.tables.values():
+        if table.medium == medium and name in table.columns:
+            values += [
+                value for value, busy in zip(table.columns[name], _busy(table), strict=True) if busy and value == value
+            ]
+    return _median(values) if len(values) >= COMPARABLE else None
 
 
 def scrapes(run: Run) -> int:

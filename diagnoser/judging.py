@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from diagnoser.findings import Evidence
 from diagnoser.inference import Cause, infer, problem_from_rules
@@ -51,11 +51,32 @@ def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, option
     evaluator.causes.update({one.id: UNKNOWN if one.holds is None else one.holds for one in judgement.causes})
     for cause in judgement.causes:
         if cause.holds is True:
-            judgement.sightings.append(_sighting(base.rules[cause.id], run, base, evaluator))
+            rule = base.rules[cause.id]
+            agreeing = _agreeing(rule, evaluator, base, vocabulary, options or Options())
+            judgement.sightings.append(_sighting(rule, run, base, evaluator, agreeing))
     return judgement
 
 
-def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator) -> Sighting:
+def _agreeing(
+    rule: Rule, evaluator: Evaluator, base: RuleBase, vocabulary: Vocabulary, options: Options
+) -> frozenset[str]:
+    """Return the media that show a cause each on its own, where a log and a metrics page speak of one run."""
+    run = evaluator.run
+    if {table.medium for table in run.tables.values()}.isdisjoint({"metrics"}) or not run.lines:
+        return frozenset()
+    found = set()
+    for medium in ("log", "metrics"):
+        tables = {key: table for key, table in run.tables.items() if table.medium == medium}
+        logged = medium == "log"
+        view = replace(run, tables=tables, spreads={} if logged else run.spreads, events=run.events if logged else {})
+        alone = Evaluator(view, base, vocabulary, options)
+        alone.causes = evaluator.causes
+        if alone.value(rule.when) is True:
+            found.add(medium)
+    return frozenset(found)
+
+
+def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, agreeing: frozenset[str]) -> Sighting:
     supports = [result for node in rule.supports if (result := evaluator.result(node)).true]
     proofs = _distinct([*_proofs(rule, evaluator), *(proof for result in supports for proof in result.proof)])
     return Sighting(
@@ -70,6 +91,7 @@ def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator) -> Sig
         crash=run.end == "crash" and any(proof.kind == "event" for proof in proofs),
         window=_window(rule, proofs, base, evaluator),
         supports=len(supports),
+        kinds=agreeing | {proof.medium for proof in proofs if proof.kind != "fact"},
     )
 
 

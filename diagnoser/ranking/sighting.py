@@ -36,7 +36,7 @@ class Sighting:
     ``onset`` places its first proof within the run, by line (``Run.place``). ``crash``: the run died of an error that
     this cause explains.
     ``supports`` counts the supporting conditions that are true, ``kinds`` names the kinds of input behind the proofs
-    ("log", "metrics", "benchmark", "profile", "gpu"). Texts are rendered; empty ones are taken from the rule as they
+    (table.MEDIA). Texts are rendered; empty ones are taken from the rule as they
     stand.
     """
 

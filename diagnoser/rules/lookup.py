@@ -131,6 +131,9 @@ class Lookups:
             "run.restarts": self._restarts,
             "run.lines": run.lines,
             "run.errors": run.levels.get("ERROR", 0),
+            "run.scrapes": int(
+                max((sum(one.table.weight) for one in self._rows if one.table.medium == "metrics"), default=0)
+            ),
             "run.stats": int(sum(sum(one.table.weight) for one in self._rows if one.table.medium == "log")),
         }
         if name in plain:

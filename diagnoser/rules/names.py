@@ -24,6 +24,7 @@ RUN: Mapping[str, tuple[str, str]] = {
     "run.lines": ("number", ""),
     "run.errors": ("number", ""),
     "run.stats": ("number", ""),
+    "run.scrapes": ("number", ""),
 }
 #: Fields that every event has.
 IMPLICIT: Mapping[str, str] = {"phase": "text", "text": "text", "process": "text"}

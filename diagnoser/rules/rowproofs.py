@@ -81,4 +81,5 @@ def row_proofs(part: Part, row: int, names: Sequence[str]) -> list[Proof]:
     when = time if time == time else None
     places = table.places[row] or {}
     lines = [places[name] for name in names if name in places] or [(table.line[row], table.text[row])]
-    return [Proof("sample", table.source[row], line, when, text, dict(table.group)) for line, text in lines]
+    source, labels = table.source[row], dict(table.group)
+    return [Proof("sample", source, line, when, text, labels, medium=table.medium) for line, text in lines]

@@ -65,7 +65,7 @@ class Spreads:
         bucket = None if function in OF_SPREADS or value is UNKNOWN else spread.bound(value)
         keys: tuple[str | float, ...] = ("sum", "count") if bucket is None else (bucket, "count")
         lines = [spread.places[key] for key in keys if key in spread.places] or [(spread.line, spread.text)]
-        return [Proof("sample", spread.source, line, None, text) for line, text in lines]
+        return [Proof("sample", spread.source, line, None, text, medium=spread.medium) for line, text in lines]
 
 
 def _known(value: float | None) -> Answer:

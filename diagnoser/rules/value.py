@@ -57,7 +57,10 @@ def unknown(*needs: str) -> Answer:
 
 @dataclass(slots=True, frozen=True)
 class Proof:
-    """One line of evidence. ``kind``: "event", "sample" or "fact"; ``time`` None where the log has none."""
+    """One line of evidence. ``kind``: "event", "sample" or "fact"; ``time`` None where the log has none.
+
+    ``medium`` is where a sample comes from (table.MEDIA).
+    """
 
     kind: str
     source: str
@@ -66,6 +69,7 @@ class Proof:
     text: str
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     note: str = ""
+    medium: str = "log"
 
 
 @dataclass(slots=True, frozen=True)
