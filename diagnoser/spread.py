@@ -43,7 +43,8 @@ class Spread:
         """Return the value that ``share`` of all do not exceed; None where nobody kept it.
 
         Raw values: nearest rank. Buckets: placed inside one as if its values lay evenly, as Prometheus does; a quantile
-        in the last, open bucket is its lower bound, which is the most that is certain.
+        in the last, open bucket is its lower bound, which is the most that is certain. Never more than the sum of all
+        allows: in a wide first bucket that says more than its bounds.
         """
         if self.values:
             return self.values[max(math.ceil(share * len(self.values) * (1 - 1e-9)) - 1, 0)]
@@ -53,9 +54,15 @@ class Spread:
         reached = lower = 0.0
         for upper, number in self.buckets:
             if number and reached + number >= wanted:
-                return lower if upper == INF else lower + (upper - lower) * max(wanted - reached, 0.0) / number
+                even = lower if upper == INF else lower + (upper - lower) * max(wanted - reached, 0.0) / number
+                return max(min(even, self._most(share)), lower)
             reached, lower = reached + number, upper if upper != INF else lower
         return None
+
+    def _most(self, share: float) -> float:
+        """Return what a quantile cannot exceed: were 1 - share of all above it, their sum alone would pass the total."""
+        mean = self.mean
+        return INF if mean is None or share >= 1 else mean / (1 - share)
 
     def bound(self, value: float) -> float | None:
         """Return the upper bound of the bucket that holds a value, None where there are no buckets."""

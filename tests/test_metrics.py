@@ -179,6 +179,15 @@ def test_quantiles_in_the_open_bucket_claim_no_more_than_its_lower_bound():
     assert spread.quantile(0.9) == 1.0
 
 
+def test_a_quantile_is_never_more_than_the_sum_of_all_allows():
+    """Queue times of a hundredth of a millisecond all lie in a first bucket of 0.3 s; its middle would be nonsense."""
+    from diagnoser.spread import Spread
+
+    spread = Spread("metrics", 100, 0.001, "m", 1, "", buckets=((0.3, 100.0), (math.inf, 0.0)))
+    assert spread.quantile(0.5) == pytest.approx(2e-5)
+    assert spread.quantile(0.99) == pytest.approx(1e-3)
+
+
 # -- servers, ranks, times
 
 
