@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from diagnoser.findings import Evidence
@@ -19,6 +19,9 @@ from diagnoser.times import stamp
 
 #: Lines of proof that a finding keeps per run; ranking thins them further over runs and ranks.
 PROOFS = 8
+
+#: How many of them come first from the medium that the condition was judged by.
+SHARED = 3
 
 _LOADED = Node("run", ("run.loaded",), "run.loaded", "number")
 
@@ -52,33 +55,43 @@ def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, option
     for cause in judgement.causes:
         if cause.holds is True:
             rule = base.rules[cause.id]
-            agreeing = _agreeing(rule, evaluator, base, vocabulary, options or Options())
-            judgement.sightings.append(_sighting(rule, run, base, evaluator, agreeing))
+            views = _views(rule, evaluator, base, vocabulary, options or Options())
+            judgement.sightings.append(_sighting(rule, run, base, evaluator, views))
     return judgement
 
 
-def _agreeing(
+def _views(
     rule: Rule, evaluator: Evaluator, base: RuleBase, vocabulary: Vocabulary, options: Options
-) -> frozenset[str]:
-    """Return the media that show a cause each on its own, where a log and a metrics page speak of one run."""
+) -> dict[str, tuple[Proof, ...]]:
+    """Return the media that show a cause each on its own, with their proofs; only where log and metrics both speak."""
     run = evaluator.run
-    if {table.medium for table in run.tables.values()}.isdisjoint({"metrics"}) or not run.lines:
-        return frozenset()
-    found = set()
+    if not run.lines or not any(table.medium == "metrics" for table in run.tables.values()):
+        return {}
+    found = {}
     for medium in ("log", "metrics"):
         tables = {key: table for key, table in run.tables.items() if table.medium == medium}
         logged = medium == "log"
         view = replace(run, tables=tables, spreads={} if logged else run.spreads, events=run.events if logged else {})
         alone = Evaluator(view, base, vocabulary, options)
         alone.causes = evaluator.causes
-        if alone.value(rule.when) is True:
-            found.add(medium)
-    return frozenset(found)
+        result = alone.result(rule.when)
+        if result.true:
+            found[medium] = result.proof
+    return found
 
 
-def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, agreeing: frozenset[str]) -> Sighting:
+def _sighting(
+    rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, views: Mapping[str, Sequence[Proof]]
+) -> Sighting:
     supports = [result for node in rule.supports if (result := evaluator.result(node)).true]
-    proofs = _distinct([*_proofs(rule, evaluator), *(proof for result in supports for proof in result.proof)])
+    own = _proofs(rule, evaluator)
+    told = {proof.medium for proof in own}
+    # Where a second medium shows the same, its best lines stand beside the first ones.
+    others = [
+        proof for medium, found in views.items() if medium not in told for proof in found if proof.medium == medium
+    ]
+    supporting = (proof for result in supports for proof in result.proof)
+    proofs = _distinct([*own[:SHARED], *others[: PROOFS - SHARED], *own[SHARED:], *supporting])
     return Sighting(
         rule=rule,
         run=run.id,
@@ -91,7 +104,7 @@ def _sighting(rule: Rule, run: Run, base: RuleBase, evaluator: Evaluator, agreei
         crash=run.end == "crash" and any(proof.kind == "event" for proof in proofs),
         window=_window(rule, proofs, base, evaluator),
         supports=len(supports),
-        kinds=agreeing | {proof.medium for proof in proofs if proof.kind != "fact"},
+        kinds=frozenset(views) | {proof.medium for proof in proofs if proof.kind != "fact"},
     )
 
 

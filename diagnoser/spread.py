@@ -60,7 +60,7 @@ class Spread:
         return None
 
     def _most(self, share: float) -> float:
-        """Return what a quantile cannot exceed: were 1 - share of all above it, their sum alone would pass the total."""
+        """Return what a quantile cannot exceed: more, and those above it would alone pass the total."""
         mean = self.mean
         return INF if mean is None or share >= 1 else mean / (1 - share)
 

@@ -35,8 +35,8 @@ class View:
         found = self._sum(at, ref.terms, group, ref.form == "rate" or series.kind == "count", combine)
         if found is None or not ref.form:
             return found
-        if ref.form == "positive":
-            return found if found[0] > 0 else None
+        if ref.form != "rate":
+            return found if found[0] > 0 or (found[0] == 0 and ref.form == "valid") else None
         before = self.scrapes.pages[at - 1].time
         passed = page.time - before if page.time is not None and before is not None else 0.0
         return (found[0] / passed, found[1]) if passed > 0 else None

@@ -35,6 +35,10 @@ SURVIVES = 15.0
 SURVIVES_LINES = 4
 
 
+#: A start-up prints something at least this often, seconds; a longer pause before the first sign of work is a hole in
+#: the log, and when the server became ready nobody saw.
+HOLE = 900.0
+
 #: A stop is believed although so many records follow up to the last sign of work: requests in flight are finished.
 DRAINING_RECORDS = 50
 
@@ -56,6 +60,8 @@ class Lifetime:
     worked: int = 0
     answered: int = 0
     work_time: float | None = None
+    #: Time of the record before the latest one of the start-up.
+    quiet_since: float | None = None
     first_stop: int = -1
     last_stop: int = -1
     last_root: int = -1
@@ -109,6 +115,8 @@ class Lifetime:
             run.parts.setdefault(record.origin.source, len(run.parts))
         run.last = record.origin
         if record.time is not None and record.time_known:
+            if self.phase == "startup":
+                self.quiet_since = run.ended
             run.started = record.time if run.started is None else min(run.started, record.time)
             run.ended = record.time if run.ended is None else max(run.ended, record.time)
             run.time_known = run.time_known or record.time_known
@@ -184,12 +192,17 @@ class Lifetime:
         self.last_activity = self.seq
         if record.time is not None:
             self.work_time = record.time
-            if self.run.ready is None and self.phase == "serving":
+            if self.run.ready is None and self.phase == "serving" and not self._hole(record):
                 self.run.ready = record.time  # it was before the first time in the log
         if self.phase == "startup":
             self._serving(record)
 
+    def _hole(self, record: Record) -> bool:
+        before = self.quiet_since
+        return record.time is not None and before is not None and record.time - before > HOLE
+
     def _serving(self, record: Record) -> None:
         if self.phase == "startup":
             self.phase = "serving"
-            self.run.ready = record.time if self.run.ready is None else self.run.ready
+            if self.run.ready is None and not self._hole(record):
+                self.run.ready = record.time

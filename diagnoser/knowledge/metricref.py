@@ -5,6 +5,7 @@ NAME                        the value; a count takes what the counter grew by, a
 NAME{label="a", other!="b"} only these label sets; added up
 NAME{label=~"5.."}          a regular expression for the whole text of the label
 rate(NAME)                  growth of a counter per second
+valid(NAME)                 the value where it is not negative: -1 stands for "off"
 positive(NAME)              the value where it is above zero: what reads 0 while its feature is off is not measured then
 NAME / OTHER                a share: of what two counters grew by, or of two levels
 NAME + OTHER                added up, in any of these places
@@ -23,7 +24,7 @@ _NAME = r"[A-Za-z_:][A-Za-z0-9_:.]*"
 _MATCH = re.compile(r'\s*([A-Za-z_]\w*)\s*(=~|!=|=)\s*"([^"]*)"\s*(?:,|\Z)')
 _TERM = re.compile(rf"({_NAME})\s*(?:\{{(.*)\}})?\s*(?:\[(\w+)\])?\Z")
 _SCALE = re.compile(r"(.*)\s\*\s([\d.eE+-]+)\Z")
-_FORM = re.compile(r"(rate|positive)\((.*)\)\Z")
+_FORM = re.compile(r"(rate|positive|valid)\((.*)\)\Z")
 
 #: Ends of the names of counters; a metric whose page says so is one too.
 COUNTERS = ("_total", "_sum", "_count", "_bucket")
@@ -52,7 +53,7 @@ def _holds(value: str, operator: str, text: str) -> bool:
 
 
 class MetricRef(NamedTuple):
-    """A parsed reference: ``over`` is empty unless it is a share; ``form`` is "", "rate" or "positive"."""
+    """A parsed reference: ``over`` is empty unless it is a share; ``form`` is "", "rate", "positive" or "valid"."""
 
     terms: tuple[Term, ...]
     over: tuple[Term, ...] = ()

@@ -87,8 +87,10 @@ def longest(parts: Iterable[Part]) -> Stretch | None:
     best: Stretch | None = None
     for part in parts:
         times, lines = part.times, part.lines
+        moments = part.rows.table.medium != "log"
         for first, last, end in stretches(part):
-            seconds = end - times[first]
+            # A scrape tells a moment: what one alone shows may have lasted no longer.
+            seconds = 0.0 if moments and first == last and end == end else end - times[first]
             if seconds != seconds:
                 count = sum(lines[first : last + 1])
                 if best is None or (best.seconds is None and count > best.lines):
