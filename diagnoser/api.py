@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from diagnoser import assembling, reading
 from diagnoser.evidence.facts import settle
-from diagnoser.evidence.version import infer_version
+from diagnoser.evidence.version import bound_version, infer_version
 from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
 from diagnoser.judging import Judgement, judge
@@ -115,6 +115,10 @@ class Session:
         if not run.version and run.engine == "sglang":
             versions = self.knowledge.catalog.versions("sglang")
             run.version = infer_version(run, versions, self.knowledge.catalog.lifetimes(run.engine))
+        if not run.version and run.exposed:
+            bound_version(
+                run, self.knowledge.catalog.versions(run.engine), self.knowledge.catalog.metric_lifetimes(run.engine)
+            )
         if run.engine in ("vllm", "sglang"):
             catalog, version = self.knowledge.catalog, run.version or None
 

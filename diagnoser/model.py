@@ -169,6 +169,7 @@ class Run:
     levels: dict[str, int] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     parts: dict[str, int] = field(default_factory=dict)
+    exposed: frozenset[str] = frozenset()
 
     def place(self, source: str, line: int) -> float:
         """Return a number that orders lines of this run, whichever of its files they stand in."""

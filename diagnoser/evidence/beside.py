@@ -147,6 +147,8 @@ def _give(run: Run, one: Metered) -> None:
         run.spreads.setdefault(name, []).extend(spreads)
     for name, fact in one.facts.items():
         run.facts.setdefault(name, fact)
+    if one.writer == run.engine:
+        run.exposed |= one.names
     for source in one.sources:
         _note_source(run, source)
 

@@ -33,7 +33,7 @@ class Metered:
     spreads: dict[str, list[Spread]] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
-    pages: int = 0
+    names: frozenset[str] = frozenset()
 
 
 class Meter:
@@ -76,7 +76,7 @@ class Meter:
             min(times, default=None),
             max(times, default=None),
             sources=list(dict.fromkeys(page.source for page in pages)),
-            pages=len(pages),
+            names=frozenset(name for page in pages for name in page.samples) & self._names[writer],
         )
         medium = "gpu" if writer == "dcgm" else "metrics"
         groups = _groups(scrapes, self._names[writer])

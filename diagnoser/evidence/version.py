@@ -1,6 +1,7 @@
 """Which version wrote a log that does not say so: read off the set of arguments in its dump.
 
 SGLang prints no version at all, but each release prints all of its arguments, and nearly every one adds or drops some.
+The names on a metrics page bound the version in the same way, more loosely.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from diagnoser.model import Fact, Run
+from diagnoser.table import Origin
 
 #: A dump with fewer arguments says too little (a dump cut by the log's start).
 ENOUGH = 25
@@ -49,3 +51,19 @@ def infer_version(run: Run, versions: Sequence[str], lives: Lives) -> str:
     first_known = run.arguments[known[0]]
     run.facts["version.inferred"] = Fact("version.inferred", best, first_known.origin, first_known.excerpt, "observed")
     return best
+
+
+def bound_version(run: Run, versions: Sequence[str], lives: Lives) -> None:
+    """Give the run the facts ``version.oldest`` and ``version.newest``: the releases with every metric it exposes.
+
+    A page that no single release can have written (a fork, an exporter that renames) bounds nothing.
+    """
+    known = [lives[name] for name in run.exposed if name in lives]
+    if not known:
+        return
+    oldest, newest = max(first for first, _ in known), min(last for _, last in known)
+    if oldest > newest:
+        return
+    origin = run.first or Origin("", 0)
+    for name, at in (("version.oldest", oldest), ("version.newest", newest)):
+        run.facts[name] = Fact(name, versions[at], origin, "", "observed")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from diagnoser.knowledge import records
+from diagnoser.knowledge.metricref import key
 from diagnoser.knowledge.records import Env, Flag, Message
 from diagnoser.knowledge.versions import VersionList
 
@@ -96,6 +97,20 @@ class CatalogTables:
     def lifetimes(self, engine: str) -> dict[str, tuple[int, int]]:
         """Map every argument of an engine's dumps to the positions of the first and last release read that have it."""
         return self.memo(f"lifetimes {engine}", lambda: self._lifetimes(engine))
+
+    def metric_lifetimes(self, engine: str) -> dict[str, tuple[int, int]]:
+        """Map every metric (in ``metricref.key`` spelling) to the positions of the first and last release with it."""
+        return self.memo(f"metric lifetimes {engine}", lambda: self._metric_lifetimes(engine))
+
+    def _metric_lifetimes(self, engine: str) -> dict[str, tuple[int, int]]:
+        versions = self.version_list(engine)
+        found: dict[str, tuple[int, int]] = {}
+        for row in self.rows(engine, "metrics") if versions else ():
+            assert versions is not None
+            life = versions.first_index(row["first"]), versions.last_index(row.get("last"))
+            for name in row.get("series") or row.get("exposed") or (row["name"],):
+                found[key(name)] = life
+        return found
 
     def _lifetimes(self, engine: str) -> dict[str, tuple[int, int]]:
         place = {version: at for at, version in enumerate(self.versions(engine))}

@@ -46,8 +46,9 @@ class Context:
 
     @property
     def version(self) -> str | None:
-        """The engine's version, None when it is not known."""
-        return self.run.version or None
+        """The engine's version, None when it is not known; the oldest one that the metrics page fits."""
+        oldest = self.run.facts.get("version.oldest")
+        return self.run.version or (str(oldest.value) if oldest is not None else None)
 
 
 @dataclass(slots=True, frozen=True)
