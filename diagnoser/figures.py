@@ -6,6 +6,7 @@ from itertools import compress, pairwise
 from math import fsum
 from operator import and_
 
+from diagnoser import blocks
 from diagnoser.findings import FigureRow
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
@@ -13,6 +14,10 @@ from diagnoser.table import Table
 
 #: Slices of a sparkline: wide enough to show a wave, narrow enough for 80 columns.
 SLICES = 24
+
+#: Fewer samples under load say little of a rank; more ranks than this are no table for a report.
+RANK_SAMPLES = 10
+MOST_RANKS = 256
 
 #: The figures a report shows, in this order, where the log has them.
 SHOWN = (
@@ -44,6 +49,7 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
                 media[table.medium] = media.get(table.medium, 0) + len(table)
         chosen = max(media, key=media.__getitem__, default="")
         tables = [pair for pair in every if pair[0].medium == chosen]
+        under_load = blocks.of(tables, name, series.kind, SLICES)
         times: list[float] = []
         values: list[float] = []
         loaded: list[float] = []
@@ -64,8 +70,24 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
                 min(values),
                 len(values),
                 _slices(times, values),
+                *under_load,
             )
     return out
+
+
+def ranks(run: Run, vocabulary: Vocabulary) -> dict[str, dict[str, float]]:
+    """Return for each of several ranks the medians of its figures under load; empty for one rank."""
+    out: dict[str, dict[str, float]] = {}
+    for table in _lines(run) or run.tables.values():
+        label = " ".join(f"{name}{value}" for name, value in table.group)
+        busy = _busy(table)
+        for name in SHOWN:
+            column = table.columns.get(name)
+            if label and column is not None and name in vocabulary.series:
+                loaded = [value for value, under_load in zip(column, busy, strict=True) if under_load and value == value]
+                if len(loaded) >= RANK_SAMPLES:
+                    out.setdefault(label, {})[name] = _median(loaded)
+    return out if 1 < len(out) <= MOST_RANKS else {}
 
 
 def interval(run: Run) -> float | None:
