@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport
+from diagnoser.reports import comparedmarkdown
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
 from diagnoser.reports.summary import ending, engine_name, focus, gpus, looked, pairs, parallelism, recognised, verdict
@@ -25,6 +26,7 @@ def render(report: Report, options: RenderOptions) -> str:
     parts = [*_head(report, run)]
     if run is not None and run.figures:
         parts.append(_figures(run))
+    parts += comparedmarkdown.stand_out(report.odd)
     known = {finding.id for finding in report.findings}
     place = 0
     for finding in report.findings:
@@ -33,6 +35,8 @@ def render(report: Report, options: RenderOptions) -> str:
             parts += _finding(report, finding, place, options)
     if recognised(report) and (not report.findings or report.healthy):
         parts.append(markdown(looked(report)))
+    if report.baseline is not None:
+        parts += comparedmarkdown.section(report.baseline)
     if report.plan is not None:
         parts += _plan(report.plan)
     parts += [*_unseen(report, options)]
