@@ -95,7 +95,9 @@ class NewMessage:
 
 @dataclass(slots=True)
 class Comparison:
-    """``verdict``: "better", "worse", "mixed", "no difference shown" or "cannot tell"; ``by`` says by which figure or why.
+    """What differs between two sides, and what follows from it.
+
+    ``verdict``: "better", "worse", "mixed", "no difference shown" or "cannot tell"; ``by`` says by which figure or why.
 
     ``attribution``: "attributable", "not attributable" or "nothing differs", with its ``attribution_text``; ``load``:
     "same", "differs" or "unknown", with its ``load_text``.

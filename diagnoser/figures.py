@@ -84,7 +84,9 @@ def ranks(run: Run, vocabulary: Vocabulary) -> dict[str, dict[str, float]]:
         for name in SHOWN:
             column = table.columns.get(name)
             if label and column is not None and name in vocabulary.series:
-                loaded = [value for value, under_load in zip(column, busy, strict=True) if under_load and value == value]
+                loaded = [
+                    value for value, under_load in zip(column, busy, strict=True) if under_load and value == value
+                ]
                 if len(loaded) >= RANK_SAMPLES:
                     out.setdefault(label, {})[name] = _median(loaded)
     return out if 1 < len(out) <= MOST_RANKS else {}

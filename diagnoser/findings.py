@@ -60,8 +60,8 @@ class Finding:
 class FigureRow:
     """One key figure of a run over time. ``points`` are means of equal time slices, None where nothing was printed.
 
-    ``blocks`` are means over up to 24 stretches of equal length of the ``loaded`` samples alone, in order: what two runs
-    are compared by. Of what is counted per line they are events per minute. None of both in reports before 1.1.
+    ``blocks`` are means over up to 24 stretches of equal length of the ``loaded`` samples alone, in order: what two
+    runs are compared by. Of what is counted per line they are events per minute. None of both in reports before 1.1.
     """
 
     name: str

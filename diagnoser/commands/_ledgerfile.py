@@ -12,7 +12,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from diagnoser.commands._errors import CommandError
 from diagnoser.comparing.session import Row
@@ -66,7 +65,10 @@ def read(path: Path) -> list[Experiment]:
             return []
         rows = ledger.execute("SELECT number, digest, added, note, row FROM experiments ORDER BY number").fetchall()
     try:
-        return [Experiment(*told, Row(**json.loads(text))) for *told, text in rows]
+        return [
+            Experiment(number, digest, added, note, Row(**json.loads(text)))
+            for number, digest, added, note, text in rows
+        ]
     except (TypeError, ValueError):
         raise CommandError(f"ledger {path}: holds a row that is none of diagnose's") from None
 
@@ -75,9 +77,9 @@ def read(path: Path) -> list[Experiment]:
 def _open(path: Path, create: bool) -> Iterator[sqlite3.Connection]:
     # Reading may have to roll back what a killed writer left, so that it is not opened read-only.
     mode = "rwc" if create else "rw"
-    name = quote(path.resolve().as_posix())
+    name = path.resolve().as_uri()
     try:
-        ledger = sqlite3.connect(f"file:{name}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None)
+        ledger = sqlite3.connect(f"{name}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None)
         try:
             ledger.execute("PRAGMA synchronous = FULL")
             yield ledger

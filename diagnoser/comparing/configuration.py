@@ -9,22 +9,38 @@ from diagnoser.findings import RunReport, Setting
 
 #: Where a server listens, what it is called and what it logs: no part of an experiment.
 NEUTRAL = frozenset(
-    """api_key admin_api_key host port uds nccl_port dist_init_addr master_addr master_port node_rank served_model_name
-    root_path fastapi_root_path ssl_keyfile ssl_certfile ssl_ca_certs seed random_seed log_level log_level_http
-    uvicorn_log_level disable_uvicorn_access_log disable_log_requests enable_log_requests max_log_len log_config_file
-    otlp_traces_endpoint disaggregation_bootstrap_port engine_info_bootstrap_port encoder_bootstrap_port download_dir
-    data_parallel_address data_parallel_rpc_port chat_template instance_id show_time_cost crash_dump_folder model_tag
-    enable_metrics log_requests log_requests_level tool_call_parser reasoning_parser enable_auto_tool_choice""".split()
-)
+    {
+        "api_key", "admin_api_key", "host", "port", "uds", "nccl_port", "dist_init_addr", "master_addr",
+        "master_port", "node_rank", "served_model_name", "root_path", "fastapi_root_path", "ssl_keyfile",
+        "ssl_certfile", "ssl_ca_certs", "seed", "random_seed", "log_level", "log_level_http", "uvicorn_log_level",
+        "disable_uvicorn_access_log", "disable_log_requests", "enable_log_requests", "max_log_len",
+        "log_config_file", "otlp_traces_endpoint", "disaggregation_bootstrap_port", "engine_info_bootstrap_port",
+        "encoder_bootstrap_port", "download_dir", "data_parallel_address", "data_parallel_rpc_port", "chat_template",
+        "instance_id", "show_time_cost", "crash_dump_folder", "model_tag", "enable_metrics", "log_requests",
+        "log_requests_level", "tool_call_parser", "reasoning_parser", "enable_auto_tool_choice",
+    }
+)  # fmt: skip
 
 #: Facts that are changed by changing the server, whether or not a flag that sets them was seen.
-CHOSEN = ("model.name", "gpu.name", "parallel.tp", "parallel.pp", "parallel.dp", "parallel.ep", "parallel.nodes", "pd.mode")
+CHOSEN = (
+    "model.name",
+    "gpu.name",
+    "pd.mode",
+    "parallel.tp",
+    "parallel.pp",
+    "parallel.dp",
+    "parallel.ep",
+    "parallel.nodes",
+)
 
 #: Measured at start, or told elsewhere: never what somebody changed.
 MEASURED = frozenset(
-    """kv.capacity_tokens kv.blocks kv.pool_tokens kv.max_concurrency kv.memory_gib memory.weights_gib memory.free_gib
-    gpu.free_at_start_gib gpu.bandwidth_gbs gpu.memory_gib limits.running_granted graphs.sizes""".split()
-)
+    {
+        "kv.capacity_tokens", "kv.blocks", "kv.pool_tokens", "kv.max_concurrency", "kv.memory_gib",
+        "memory.weights_gib", "memory.free_gib", "gpu.free_at_start_gib", "gpu.bandwidth_gbs", "gpu.memory_gib",
+        "limits.running_granted", "graphs.sizes",
+    }
+)  # fmt: skip
 _ELSEWHERE = ("boot.", "engine.version", "version.inferred")
 
 #: A KV cache sized by what was free differs a little from start to start.

@@ -53,11 +53,11 @@ def _spread(runs: Iterable[RunReport], name: str) -> SpreadRow | None:
 def _change(old: list[FigureRow], new: list[FigureRow], level: float) -> FigureChange:
     some = (old or new)[0]
     cut = all(row.blocks for row in (*old, *new))
-    values = [_level(old, cut), _level(new, cut)]
+    before, after = _level(old, cut), _level(new, cut)
     unit = _PER_LINE.get(some.unit, some.unit) if cut else some.unit
     samples = [sum(row.loaded if row.blocks else row.samples for row in rows) for rows in (old, new)]
     change = FigureChange(
-        some.name, some.title, unit, *values, _share(*values), "unknown", "", "", samples, [0.0, 0.0], None
+        some.name, some.title, unit, before, after, _share(before, after), "unknown", "", "", samples, [0.0, 0.0], None
     )
     if not old or not new:
         change.reason = f"only {'after' if new else 'before'} prints it"
@@ -74,7 +74,6 @@ def _change(old: list[FigureRow], new: list[FigureRow], level: float) -> FigureC
     if shown.p is None:
         change.reason = "it drifts: no level to compare" if shown.drifts else _too_few(shown.worth)
         return change
-    before, after = values
     assert before is not None and after is not None  # both sides have rows
     if shown.p > level or _small(before, after, some.unit):
         change.state = "same"
@@ -93,20 +92,22 @@ def _latency(old: SpreadRow | None, new: SpreadRow | None) -> Iterable[FigureCha
     assert some is not None  # the name came from one of both
     labels = dict.fromkeys(label for row in (old, new) if row is not None for label in row.percentiles)
     for label in labels:
-        before = old.percentiles.get(label) if old is not None else None
-        after = new.percentiles.get(label) if new is not None else None
-        values = [before[0] if before else None, after[0] if after else None]
+        was = old.percentiles.get(label) if old is not None else None
+        now = new.percentiles.get(label) if new is not None else None
+        before, after = was[0] if was else None, now[0] if now else None
         counts = [row.count if row is not None else 0 for row in (old, new)]
         name, title = f"{some.name}.{label}", f"{some.title} {label}"
-        change = FigureChange(name, title, some.unit, *values, _share(*values), "unknown", "", "", counts, [], None)
-        if before is None or after is None:
-            change.reason = f"only {'after' if after else 'before'} has it"
-        elif None in before or None in after:
+        change = FigureChange(
+            name, title, some.unit, before, after, _share(before, after), "unknown", "", "", counts, [], None
+        )
+        if was is None or now is None:
+            change.reason = f"only {'after' if now else 'before'} has it"
+        elif None in was or None in now:
             change.reason = f"too few requests to bound {label}, or only the percentile is known"
         elif old is not None and new is not None and old.medium != new.medium:
             change.reason = f"measured by {old.medium} before and by {new.medium} after"
         else:
-            change.state = _apart(before, after)
+            change.state = _apart(was, now)
             change.means = _means(change.state, "lower")
         yield change
 

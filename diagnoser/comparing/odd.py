@@ -97,7 +97,7 @@ def _standing_out(
 
 
 def _configured(run: RunReport, others: Sequence[RunReport], who: str) -> list[Odd]:
-    """What this replica is set to and all others are not."""
+    """Return what this replica is set to and all others are not."""
     if not run.settings or not all(other.settings for other in others):
         return []
     out = []

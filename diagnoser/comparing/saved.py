@@ -72,6 +72,6 @@ def _made(kind: Any, value: Any, place: str) -> Any:
         return value
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
-    if kind is int and isinstance(value, bool) or not isinstance(kind, type) or not isinstance(value, kind):
+    if (kind is int and isinstance(value, bool)) or not isinstance(kind, type) or not isinstance(value, kind):
         raise TypeError(f"{place} is {type(value).__name__}")
     return value

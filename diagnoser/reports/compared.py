@@ -40,7 +40,11 @@ def value(told: Any) -> str:
 
 def kinds(comparison: Comparison) -> Iterator[tuple[str, list[Difference]]]:
     """Yield the differences in configuration under a heading each."""
-    for kind, title in (("parameter", "changed"), ("resolved", "follows, or measured at start"), ("neutral", "no matter")):
+    for kind, title in (
+        ("parameter", "changed"),
+        ("resolved", "follows, or measured at start"),
+        ("neutral", "no matter"),
+    ):
         found = [one for one in comparison.configuration if one.kind == kind]
         if found:
             yield title, found

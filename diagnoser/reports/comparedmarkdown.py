@@ -22,14 +22,14 @@ def render(comparison: Comparison) -> str:
 
 
 def section(comparison: Comparison) -> Iterator[str]:
-    """The part of the main report that says what differs from a good run."""
+    """Write the part of the main report that says what differs from a good run."""
     yield f"### Against the baseline: {markdown(compared.verdict(comparison))}"
     yield f"{markdown(compared.side(comparison.before))}; {markdown(comparison.attribution_text)}"
     yield from parts(comparison)
 
 
 def stand_out(odd: Sequence[Odd]) -> Iterator[str]:
-    """The short list of ranks and replicas that differ from their peers; nothing for none."""
+    """Write the short list of ranks and replicas that differ from their peers; nothing for none."""
     if odd:
         yield "### Odd one out"
         yield "\n".join(f"- {markdown(compared.stands_out(one))}" for one in odd)
@@ -38,8 +38,7 @@ def stand_out(odd: Sequence[Odd]) -> Iterator[str]:
 def parts(comparison: Comparison) -> Iterator[str]:
     """Each part where there is something to say."""
     rows = [
-        f"| {code(_bar(one.name))} | {code(_bar(compared.value(one.before)))} | {code(_bar(compared.value(one.after)))} "
-        f"| {title} |"
+        f"| {_cell(one.name)} | {_cell(compared.value(one.before))} | {_cell(compared.value(one.after))} | {title} |"
         for title, found in compared.kinds(comparison)
         for one in found
     ]
@@ -68,6 +67,6 @@ def parts(comparison: Comparison) -> Iterator[str]:
         yield "\n".join(["New messages that no rule knows:", "", *said])
 
 
-def _bar(text: str) -> str:
-    """A bar ends a cell of a table even inside code."""
-    return text.replace("|", "¦")
+def _cell(text: str) -> str:
+    """Replace bars: they end a cell of a table even inside code."""
+    return code(text.replace("|", "¦"))

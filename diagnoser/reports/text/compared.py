@@ -28,7 +28,7 @@ def render(comparison: Comparison, options: RenderOptions) -> str:
 
 
 def section(page: Page, comparison: Comparison) -> None:
-    """The part of the main report that says what differs from a good run."""
+    """Write the part of the main report that says what differs from a good run."""
     page.gap()
     page.labelled("baseline", [f"against {compared.side(comparison.before)}"], 0, COLUMN)
     page.labelled("", [f"now {compared.verdict(comparison)}"], 0, COLUMN)
@@ -38,7 +38,7 @@ def section(page: Page, comparison: Comparison) -> None:
 
 
 def stand_out(page: Page, odd: list[Odd]) -> None:
-    """The short list of ranks and replicas that differ from their peers; nothing for none."""
+    """Write the short list of ranks and replicas that differ from their peers; nothing for none."""
     if odd:
         shown = odd if page.options.verbose else odd[:5]
         texts = [compared.stands_out(one) for one in shown]
@@ -49,7 +49,7 @@ def stand_out(page: Page, odd: list[Odd]) -> None:
 
 
 def body(page: Page, comparison: Comparison) -> None:
-    """Configuration, figures, findings, phases of the start, new messages; each where there is something to say."""
+    """Write configuration, figures, findings, start, new messages; each where there is something to say."""
     _configuration(page, comparison)
     _figures(page, comparison)
     _findings(page, comparison)
