@@ -11,12 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_compare import ROOT, log
 
 from diagnoser import cli
 from diagnoser.commands import _ledgerfile
 from diagnoser.comparing.session import Row
-
-from test_compare import ROOT, log
 
 ADD = ["ledger", "add", "-q", "--cache-dir", "none"]
 KILLED = """
