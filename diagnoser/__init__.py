@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from diagnoser.api import Options, Session, diagnose
+    from diagnoser.comparison import Comparison
     from diagnoser.findings import Finding, Report
+    from diagnoser.sides import compare
 
-__all__ = ["Finding", "Options", "Report", "Session", "__version__", "diagnose"]
+__all__ = ["Comparison", "Finding", "Options", "Report", "Session", "__version__", "compare", "diagnose"]
 
 __version__ = "0.1.0"
 
@@ -23,4 +25,12 @@ def __getattr__(name: str) -> Any:
         from diagnoser import api
 
         return getattr(api, name)
+    if name == "Comparison":
+        from diagnoser import comparison
+
+        return comparison.Comparison
+    if name == "compare":
+        from diagnoser import sides
+
+        return sides.compare
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,15 +8,18 @@ from typing import Any
 
 import diagnoser
 from diagnoser import figures
+from diagnoser.comparing.odd import odd
 from diagnoser.findings import SCHEMA_VERSION, Check, Evidence, Input, Report, RunReport, Unknown, Unrecognised
 from diagnoser.judging import Judgement
 from diagnoser.knowledge.versions import parse_version
+from diagnoser.latencies import spreads
 from diagnoser.loading import Knowledge
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
 from diagnoser.rules.checklist import evaluate, over_runs
 from diagnoser.rules.format import render
 from diagnoser.rules.model import RuleBase
+from diagnoser.settings import settings
 from diagnoser.stages import Look, stages
 from diagnoser.times import stamp
 
@@ -34,11 +37,12 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
     plan = recommend(findings, base.rules, contexts)
     serious = any(finding.severity != "info" for finding in findings)
     watched = any(one.run.engine or one.run.tables for one in judgements)
+    runs = [_run(one, knowledge) for one in judgements]
     return Report(
         schema_version=SCHEMA_VERSION,
         tool={"name": "diagnoser", "version": diagnoser.__version__},
         healthy=False if serious else True if watched else None,
-        runs=[_run(one, knowledge) for one in judgements],
+        runs=runs,
         findings=findings,
         stages=stages(findings, _looks(judgements, base), _gpus(judgements)),
         checklist=over_runs({one.run.id: _checks(one, knowledge) for one in judgements if one.run.engine}),
@@ -47,6 +51,7 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
         unrecognised=_residue(judgements),
         inputs=list(inputs),
         rules={"fired": len(fired), "clear": len(clear), "unknown": len(unknown), "not_applicable": 0},
+        odd=odd(runs, findings),
     )
 
 
@@ -117,7 +122,10 @@ def _run(judgement: Judgement, knowledge: Knowledge) -> RunReport:
         facts={name: _plain(fact.value) for name, fact in sorted(run.facts.items())},
         figures=figures.figures(run, knowledge.vocabulary),
         notes=_notes(judgement, knowledge),
-        spreads=figures.spreads(run, knowledge.vocabulary),
+        settings=settings(run, knowledge.catalog, knowledge.vocabulary),
+        spreads=spreads(run, knowledge.vocabulary),
+        ranks=figures.ranks(run, knowledge.vocabulary),
+        sources=list(run.sources),
         scrapes=figures.scrapes(run),
     )
 

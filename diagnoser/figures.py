@@ -6,14 +6,18 @@ from itertools import compress, pairwise
 from math import fsum
 from operator import and_
 
-from diagnoser.findings import FigureRow, SpreadRow
+from diagnoser import blocks
+from diagnoser.findings import FigureRow
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
-from diagnoser.spread import best
 from diagnoser.table import Table
 
 #: Slices of a sparkline: wide enough to show a wave, narrow enough for 80 columns.
 SLICES = 24
+
+#: Fewer samples under load say little of a rank; more ranks than this are no table for a report.
+RANK_SAMPLES = 10
+MOST_RANKS = 256
 
 #: The figures a report shows, in this order, where the log has them.
 SHOWN = (
@@ -35,18 +39,6 @@ SHOWN = (
 COMPARED = {"requests.running": 4.0, "requests.waiting": 4.0, "kv.usage": 0.2}
 COMPARABLE = 5
 
-#: The distributions that a report shows, in this order: where the time to the first token goes, then what follows.
-SPREADS = (
-    "latency.ttft",
-    "latency.queue",
-    "latency.prefill",
-    "latency.tpot",
-    "latency.itl",
-    "latency.e2e",
-    "request.prompt_tokens",
-    "request.output_tokens",
-)
-
 
 def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
     """Return the shown series of a run; medians over loaded rows, extremes over all."""
@@ -63,6 +55,7 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
                 media[table.medium] = media.get(table.medium, 0) + len(table)
         chosen = max(media, key=media.__getitem__, default="")
         tables = [pair for pair in every if pair[0].medium == chosen]
+        under_load = blocks.of(tables, name, series.kind, SLICES)
         times: list[float] = []
         values: list[float] = []
         loaded: list[float] = []
@@ -83,20 +76,8 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
                 min(values),
                 len(values),
                 _slices(times, values),
+                *under_load,
             )
-    return out
-
-
-def spreads(run: Run, vocabulary: Vocabulary) -> dict[str, SpreadRow]:
-    """Return the shown distributions of a run, from the server's own histograms before what clients measured."""
-    out: dict[str, SpreadRow] = {}
-    for name in SPREADS:
-        spread = best(run.spreads.get(name, ()))
-        if spread is not None:
-            series = vocabulary.series[name]
-            p50, p90, p99 = (spread.quantile(share) for share in (0.5, 0.9, 0.99))
-            count = int(spread.count)
-            out[name] = SpreadRow(name, series.title, series.unit, count, spread.mean, p50, p90, p99, spread.medium)
     return out
 
 
@@ -130,6 +111,23 @@ def scrapes(run: Run) -> int:
     """Metrics pages read."""
     tables = [table for table in run.tables.values() if table.medium == "metrics"]
     return max((int(sum(table.weight)) for table in tables), default=0)
+
+
+def ranks(run: Run, vocabulary: Vocabulary) -> dict[str, dict[str, float]]:
+    """Return for each of several ranks the medians of its figures under load; empty for one rank."""
+    out: dict[str, dict[str, float]] = {}
+    for table in _lines(run) or run.tables.values():
+        label = " ".join(f"{name}{value}" for name, value in table.group)
+        busy = _busy(table)
+        for name in SHOWN:
+            column = table.columns.get(name)
+            if label and column is not None and name in vocabulary.series:
+                loaded = [
+                    value for value, under_load in zip(column, busy, strict=True) if under_load and value == value
+                ]
+                if len(loaded) >= RANK_SAMPLES:
+                    out.setdefault(label, {})[name] = _median(loaded)
+    return out if 1 < len(out) <= MOST_RANKS else {}
 
 
 def interval(run: Run) -> float | None:

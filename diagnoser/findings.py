@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-SCHEMA_VERSION = "1.0"
+from diagnoser.comparison import Comparison, Odd
+
+SCHEMA_VERSION = "1.1"
 
 
 @dataclass(slots=True)
@@ -56,7 +58,11 @@ class Finding:
 
 @dataclass(slots=True)
 class FigureRow:
-    """One key figure of a run over time. ``points`` are means of equal time slices, None where nothing was printed."""
+    """One key figure of a run over time. ``points`` are means of equal time slices, None where nothing was printed.
+
+    ``blocks`` are means over up to 24 stretches of equal length of the ``loaded`` samples alone, in order: what two
+    runs are compared by. Of what is counted per line they are events per minute. None of both in reports before 1.1.
+    """
 
     name: str
     title: str
@@ -66,32 +72,48 @@ class FigureRow:
     min: float
     samples: int
     points: list[float | None]
+    loaded: int = 0
+    blocks: list[float] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class SpreadRow:
-    """How one quantity spread over requests in the window. ``medium``: who told it ("metrics", "bench").
+    """How a latency, or a length in tokens, spreads over requests.
 
-    Percentiles are None where nobody kept them; in ``unit``, as is the mean.
+    ``percentiles`` maps "p50", "p90" and "p99" to [value, low, high]; ``low`` and ``high`` are its bounds, None
+    where only the value is known (latencies.py).
     """
 
     name: str
     title: str
     unit: str
+    medium: str
     count: int
     mean: float | None
-    p50: float | None
-    p90: float | None
-    p99: float | None
-    medium: str
+    percentiles: dict[str, list[float | None]]
+
+
+@dataclass(slots=True)
+class Setting:
+    """One argument of the server that is not known to be its default; ``facts`` are what the vocabulary reads from it.
+
+    ``state``: "set" by the operator, or "observed": printed, and nobody knows whether it was set or worked out.
+    """
+
+    flag: str
+    value: Any
+    state: str
+    facts: list[str]
 
 
 @dataclass(slots=True)
 class RunReport:
     """One server lifetime. ``facts`` maps fact name to value, ``figures`` series name to its figures.
 
-    ``spreads`` maps the name of a distribution to its percentiles; ``scrapes`` counts the metrics pages. ``notes`` say
-    what limits the view: why statistics are missing, how the version is known.
+    ``notes`` say what limits the view: why statistics are missing, how the version is known. ``settings`` maps an
+    argument to what it was set to, ``spreads`` a latency to its percentiles, ``ranks`` a rank's label to the medians of
+    its figures under load, where there are several. ``sources`` are the inputs that it was read from. ``scrapes``
+    counts the metrics pages.
     """
 
     id: int
@@ -108,7 +130,10 @@ class RunReport:
     facts: dict[str, Any]
     figures: dict[str, FigureRow]
     notes: list[str] = field(default_factory=list)
+    settings: dict[str, Setting] = field(default_factory=dict)
     spreads: dict[str, SpreadRow] = field(default_factory=dict)
+    ranks: dict[str, dict[str, float]] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
     scrapes: int = 0
 
 
@@ -176,7 +201,10 @@ class Plan:
 
 @dataclass(slots=True)
 class Report:
-    """Everything that `diagnose` has to say. ``healthy`` is None when too little could be seen to tell."""
+    """Everything that `diagnose` has to say. ``healthy`` is None when too little could be seen to tell.
+
+    ``odd`` names what stands out from its peers, ``baseline`` what differs from a run that was good (None: not asked).
+    """
 
     schema_version: str
     tool: dict[str, str]
@@ -190,3 +218,5 @@ class Report:
     unrecognised: list[Unrecognised]
     inputs: list[Input]
     rules: dict[str, int]  # "fired", "clear", "unknown", "not_applicable"
+    odd: list[Odd] = field(default_factory=list)
+    baseline: Comparison | None = None

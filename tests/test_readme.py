@@ -63,7 +63,9 @@ def test_quoted_help_is_the_real_help() -> None:
 
 
 def test_every_option_named_is_one() -> None:
-    text = "\n".join(run([*sub, "--help"]).stdout for sub in ([], ["rules"], ["explain"], ["catalog"]))
+    text = "\n".join(
+        run([*sub, "--help"]).stdout for sub in ([], ["rules"], ["explain"], ["catalog"], ["compare"], ["ledger"])
+    )
     known = set(re.findall(r"--[a-z][a-z-]+", text))
     pip = {"--group"}
     others = {"--timestamps", "--prefix", "--all-containers", "--previous", "--check"}  # kubectl, ruff

@@ -26,7 +26,9 @@ def main(arguments: Sequence[str]) -> int:
     if inputs is None:
         print(_options.SHORT, file=sys.stderr)
         return 2
-    _terminal.check_output(args.output, inputs)
+    _terminal.check_output(args.output, [*inputs, *args.baseline])
+    if "-" in args.baseline:
+        raise CommandError("--baseline -: standard input is for what is diagnosed; name a file")
     from diagnoser.api import Knowledge, Session
 
     api_options = _api_options(args)
@@ -38,6 +40,8 @@ def main(arguments: Sequence[str]) -> int:
             _check_rule(asked, knowledge)
         stdin = sys.stdin.buffer if "-" in inputs and sys.stdin is not None else None
         session = Session(inputs, stdin=stdin, options=api_options, knowledge=knowledge)
+        if args.baseline and not asked:
+            _compare(session.report, args.baseline, api_options, knowledge)
     if args.slo and not args.quiet:
         # An option that does nothing must not look as if it did.
         _terminal.say("note: --slo is checked, but no rule judges by objectives yet")
@@ -70,6 +74,16 @@ def _inputs(args: argparse.Namespace) -> list[str] | None:
     if sys.stdin is None or sys.stdin.closed or _terminal.is_terminal(sys.stdin):
         return None
     return ["-"]
+
+
+def _compare(report: Report, baseline: list[str], options: Options, knowledge: Knowledge) -> None:
+    """Add what differs from a good run. Its window is its own: --since and --until are of the input."""
+    from dataclasses import replace
+
+    from diagnoser import sides
+
+    good = sides.reports(baseline, replace(options, since=None, until=None), knowledge)
+    report.baseline = sides.compared(good, [report])
 
 
 def _check_rule(name: str, knowledge: Knowledge) -> None:

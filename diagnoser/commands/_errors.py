@@ -9,6 +9,7 @@ _EXPECTED = frozenset(
         "InferenceError",
         "InputError",
         "RuleBaseError",
+        "SavedReportError",
         "UnknownFormatError",
         "UsageError",
         "VocabularyError",

@@ -82,7 +82,7 @@ def _output(group: argparse._ArgumentGroup) -> None:
         default="auto",
         help="auto (default), always, never",
     )
-    group.add_argument("--width", metavar="N", type=_width, help="columns of the text report (default: the terminal's)")
+    group.add_argument("--width", metavar="N", type=width, help="columns of the text report (default: the terminal's)")
     group.add_argument("--unrecognised", action="store_true", help="list all warnings and errors that no rule knows")
 
 
@@ -93,6 +93,13 @@ def _scope(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--engine", metavar="NAME", help="vllm, sglang, ...: when the log does not show it")
     group.add_argument("--engine-version", metavar="VERSION", help="such as 0.9.2, when the log does not show it")
     group.add_argument("--gpu", metavar="NAME", help="such as H100, when the log does not show it")
+    group.add_argument(
+        "--baseline",
+        metavar="INPUT",
+        action="append",
+        default=[],
+        help="also say what differs from this good run: a log, metrics or a saved JSON report; may be repeated",
+    )
     group.add_argument("--slo", metavar="LIST", type=objectives, help="objectives, such as ttft=500ms,tpot=50ms")
     group.add_argument(
         "--inference",
@@ -117,7 +124,8 @@ def _format(name: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _width(text: str) -> int:
+def width(text: str) -> int:
+    """Read a number of columns."""
     if not text.isdecimal() or not 50 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of columns from 50 to 1000")
     return int(text)

@@ -44,7 +44,8 @@ class Parser(argparse.ArgumentParser):
         """Parse: the command line beats the environment, the environment beats the default."""
         if not {"-h", "--help"} & set(arguments):
             self._read_environment()
-        found, rest = self.parse_known_args(list(arguments))
+        # Names may stand on both sides of an option: `compare before.log --fail-on worse after.log`.
+        found, rest = self.parse_known_intermixed_args(list(arguments))
         unknown = [word for word in rest if word.startswith("-")]
         if unknown:
             self._unknown_option(unknown[0])

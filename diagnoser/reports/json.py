@@ -17,7 +17,12 @@ DESCRIPTION = "one JSON document with a schema_version, for programs"
 
 def render(report: Report, options: RenderOptions) -> str:
     """Keys in the order of the dataclasses, UTF-8, secrets masked; equal input gives equal bytes."""
-    return json_text(json.dumps(_plain(report), ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
+    return document(report)
+
+
+def document(value: Any) -> str:
+    """Return any of the report's data (a report, a comparison) as one document."""
+    return json_text(json.dumps(_plain(value), ensure_ascii=False, indent=2, allow_nan=False)) + "\n"
 
 
 def _plain(value: Any) -> Any:

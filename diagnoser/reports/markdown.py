@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport
+from diagnoser.reports import comparedmarkdown
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
 from diagnoser.reports.summary import ending, engine_name, focus, gpus, looked, pairs, parallelism, recognised, verdict
@@ -27,6 +28,7 @@ def render(report: Report, options: RenderOptions) -> str:
         parts.append(_figures(run))
     if run is not None and run.spreads:
         parts.append(_spreads(run))
+    parts += comparedmarkdown.stand_out(report.odd)
     known = {finding.id for finding in report.findings}
     place = 0
     for finding in report.findings:
@@ -35,6 +37,8 @@ def render(report: Report, options: RenderOptions) -> str:
             parts += _finding(report, finding, place, options)
     if recognised(report) and (not report.findings or report.healthy):
         parts.append(markdown(looked(report)))
+    if report.baseline is not None:
+        parts += comparedmarkdown.section(report.baseline)
     if report.plan is not None:
         parts += _plan(report.plan)
     parts += [*_unseen(report, options)]
@@ -79,7 +83,7 @@ def _figures(run: RunReport) -> str:
 def _spreads(run: RunReport) -> str:
     rows = ["| per request | mean | p50 | p90 | p99 | of |", "|---|---:|---:|---:|---:|---:|"]
     for row in run.spreads.values():
-        known = (row.mean, row.p50, row.p90, row.p99)
+        known = [row.mean, *(row.percentiles.get(name, [None])[0] for name in ("p50", "p90", "p99"))]
         values = ("-" if value is None else quantity(value, row.unit) for value in known)
         rows.append(f"| {markdown(row.title)} | {' | '.join(values)} | {row.count:,} |")
     return "\n".join(rows)

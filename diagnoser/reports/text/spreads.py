@@ -32,7 +32,8 @@ def write(page: Page, run: RunReport | None) -> None:
 
 
 def _numbers(row: SpreadRow) -> list[str]:
-    return ["-" if value is None else quantity(value, row.unit) for value in (row.mean, row.p50, row.p90, row.p99)]
+    known = [row.mean, *(row.percentiles.get(name, [None])[0] for name in _HEADS[1:])]
+    return ["-" if value is None else quantity(value, row.unit) for value in known]
 
 
 def _made_of(row: SpreadRow) -> str:

@@ -1,0 +1,74 @@
+"""Percentiles of a run's latencies with bounds, for the report: how far the samples pin each of them down."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from diagnoser.findings import SpreadRow
+from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.model import Run
+from diagnoser.spread import INF, Spread, best
+
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+
+#: Requests of one moment share the queue and the batch: ten of them are taken for one independent request.
+ALIKE = 10
+
+#: Two-sided 99 %: several percentiles are looked at together.
+_WIDTH = 2.576
+
+#: Fewer requests above a percentile than this (before ``ALIKE``), and it is the luck of a few.
+_TAIL = 5
+
+
+#: The distributions that a report shows, in this order: where the time to the first token goes, then what follows.
+SHOWN = (
+    "latency.ttft",
+    "latency.queue",
+    "latency.prefill",
+    "latency.tpot",
+    "latency.itl",
+    "latency.e2e",
+    "request.prompt_tokens",
+    "request.output_tokens",
+)
+
+
+def spreads(run: Run, vocabulary: Vocabulary) -> dict[str, SpreadRow]:
+    """Return the shown distributions of a run: from the server's own histograms before what clients measured."""
+    out: dict[str, SpreadRow] = {}
+    for name in SHOWN:
+        spread, series = best(run.spreads.get(name, ())), vocabulary.series.get(name)
+        if spread is not None and series is not None:
+            found = {label: _bounded(spread, share) for label, share in PERCENTILES.items()}
+            known = {label: values for label, values in found.items() if values[0] is not None}
+            count, mean = int(spread.count), spread.mean
+            out[name] = SpreadRow(name, series.title, series.unit, spread.medium, count, mean, known)
+    return out
+
+
+def _bounded(spread: Spread, share: float) -> list[float | None]:
+    """[value, low, high]: bounds by the ranks that a percentile of so many requests may fall on.
+
+    Of a histogram the bounds are widened to those of their buckets: where a value lies inside a bucket nobody knows.
+    """
+    value = spread.quantile(share)
+    if value is None or spread.given or spread.count * (1 - share) < _TAIL:
+        return [value, None, None]
+    margin = _WIDTH * sqrt(share * (1 - share) * ALIKE / spread.count)
+    if share - margin <= 0 or share + margin >= 1:
+        return [value, None, None]
+    if spread.values:
+        return [value, spread.quantile(share - margin), spread.quantile(share + margin)]
+    low, high = _bucket(spread, share - margin)[0], _bucket(spread, share + margin)[1]
+    return [value, low, None if high == INF else high]
+
+
+def _bucket(spread: Spread, share: float) -> tuple[float, float]:
+    wanted, reached, lower = share * sum(number for _, number in spread.buckets), 0.0, 0.0
+    for upper, number in spread.buckets:
+        reached += number
+        if number and reached >= wanted:
+            return lower, upper
+        lower = upper
+    return lower, INF

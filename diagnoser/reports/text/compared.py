@@ -1,0 +1,135 @@
+"""Two sides on a page for a person: the verdict first, then what it stands on."""
+
+from __future__ import annotations
+
+from diagnoser.comparison import Comparison, Odd
+from diagnoser.reports import compared, layout
+from diagnoser.reports.base import RenderOptions
+from diagnoser.reports.safe import line
+from diagnoser.reports.text.page import Page
+
+COLUMN = 15
+_MESSAGES = 5
+_STYLES = {"worse": "critical", "mixed": "warning", "better": "ok"}
+
+
+def render(comparison: Comparison, options: RenderOptions) -> str:
+    """Plain text of at most ``options.width`` cells."""
+    page = Page(options)
+    for piece in layout.wrap(compared.verdict(comparison), page.width):
+        page.add((piece, _STYLES.get(comparison.verdict, "title")))
+    page.gap()
+    page.labelled("before", [compared.side(comparison.before)], 0, COLUMN)
+    page.labelled("after", [compared.side(comparison.after)], 0, COLUMN)
+    page.labelled("cause", [_arrows(page, comparison.attribution_text)], 0, COLUMN)
+    page.labelled("load", [line(comparison.load_text)], 0, COLUMN)
+    body(page, comparison)
+    return page.text()
+
+
+def section(page: Page, comparison: Comparison) -> None:
+    """Write the part of the main report that says what differs from a good run."""
+    page.gap()
+    page.labelled("baseline", [f"against {compared.side(comparison.before)}"], 0, COLUMN)
+    page.labelled("", [f"now {compared.verdict(comparison)}"], 0, COLUMN)
+    page.labelled("", [_arrows(page, comparison.attribution_text)], 0, COLUMN)
+    body(page, comparison)
+    page.gap()
+
+
+def stand_out(page: Page, odd: list[Odd]) -> None:
+    """Write the short list of ranks and replicas that differ from their peers; nothing for none."""
+    if odd:
+        shown = odd if page.options.verbose else odd[:5]
+        texts = [compared.stands_out(one) for one in shown]
+        rest = [f"{len(odd) - len(shown)} more (-v)"] if len(odd) > len(shown) else []
+        page.gap()
+        page.labelled("odd one out", [*texts, *rest], 0, COLUMN)
+        page.gap()
+
+
+def body(page: Page, comparison: Comparison) -> None:
+    """Write configuration, figures, findings, start, new messages; each where there is something to say."""
+    _configuration(page, comparison)
+    _figures(page, comparison)
+    _findings(page, comparison)
+    boot = [one for one in comparison.boot if one.before is not None and one.after is not None]
+    texts = [
+        f"{one.title} {compared.seconds(one.before)} {page.arrow} {compared.seconds(one.after)}"
+        for one in boot
+        if page.options.verbose or compared.seconds(one.before) != compared.seconds(one.after)
+    ]
+    if texts:
+        page.gap()
+        page.labelled("start", [*layout.flow(texts, page.width - COLUMN, page.dot), "one start a side"], 0, COLUMN)
+    if comparison.messages:
+        page.gap()
+        every = page.options.verbose
+        shown = comparison.messages if every else comparison.messages[:_MESSAGES]
+        times = "×" if page.options.unicode else "x"
+        said = [f"{line(one.level)} {times}{one.count} {line(one.text)[:300]}" for one in shown]
+        if len(shown) < len(comparison.messages):
+            said.append(f"{len(comparison.messages) - len(shown)} more (-v)")
+        page.labelled("new messages", said, 0, COLUMN)
+
+
+def _arrows(page: Page, text: str) -> str:
+    return line(text).replace(" -> ", f" {page.arrow} ")
+
+
+def _configuration(page: Page, comparison: Comparison) -> None:
+    for title, found in compared.kinds(comparison):
+        if title == "no matter" and not page.options.verbose:
+            continue
+        every = page.options.verbose or title == "changed"
+        shown = found if every else found[: compared.RESOLVED]
+        page.gap()
+        name_width = min(34, max(layout.cells(line(one.name)) for one in shown))
+        label = {"changed": "changed", "no matter": "no matter"}.get(title, "follows")
+        texts = [
+            f"{layout.pad(layout.cut(line(one.name), name_width, page.mark), name_width)}  "
+            f"{compared.value(one.before)} {page.arrow} {compared.value(one.after)}"
+            for one in shown
+        ]
+        for at, text in enumerate(texts):
+            lead = layout.pad(label if at == 0 else "", COLUMN)
+            if layout.cells(text) <= page.width - COLUMN:
+                page.add((lead, "label"), text)
+            else:
+                page.labelled(label if at == 0 else "", [text], 0, COLUMN)
+        if len(shown) < len(found):
+            page.add(" " * COLUMN, (f"{len(found) - len(shown)} more (-v)", "dim"))
+
+
+def _figures(page: Page, comparison: Comparison) -> None:
+    rows = [compared.cells(one) for one in comparison.figures]
+    if not rows:
+        return
+    page.gap()
+    heads = ("", "before", "after", "change", "")
+    widths = [max(layout.cells(row[i]) for row in (*rows, heads)) for i in range(4)]
+    widths[0] = min(widths[0], 28)
+    counts = [compared.samples(one) for one in comparison.figures]
+    count_width = max(len("samples"), *map(len, counts))
+    pairs = [(heads, "samples", ""), *zip(rows, counts, (one.means for one in comparison.figures), strict=True)]
+    for row, count, means in pairs:
+        lead = layout.pad(layout.cut(row[0], widths[0], page.mark), widths[0])
+        numbers = "".join(f"  {row[i]:>{widths[i]}}" for i in (1, 2, 3)) + f"  {count:>{count_width}}"
+        column = layout.cells(lead) + layout.cells(numbers) + 2
+        style = {"better": "ok", "worse": "critical"}.get(means, "dim" if not means else "")
+        if not row[4] or layout.cells(row[4]) <= page.width - column:
+            page.add(lead, numbers, "  ", (row[4], style))
+            continue
+        page.add(lead, numbers)
+        for piece in layout.wrap(row[4], page.width - 4):
+            page.add("    ", (piece, style))
+
+
+def _findings(page: Page, comparison: Comparison) -> None:
+    texts = []
+    for one in comparison.findings:
+        moved = f"{one.before} {page.arrow} {one.after}" if one.change == "severity" else one.after or one.before
+        texts.append(f"{one.change} {moved}: {line(one.title)} ({line(one.id)})")
+    if texts:
+        page.gap()
+        page.labelled("findings", texts, 0, COLUMN)
