@@ -23,7 +23,7 @@ MOST_STREAMS = 512
 MOST_RUNS = 512
 
 #: Dialects of what servers run on, beside Kubernetes (``pods.py``).
-HOSTS = ("kernel",)
+HOSTS, PODS = ("kernel",), ("kubernetes", "pod")
 
 #: Messages of hosts that are kept until the end.
 MOST_HOST = 10_000
@@ -93,7 +93,7 @@ class Collector:
 
     def observe(self, one: Observation, source: str) -> None:
         """Take what a reader of traces gave; problems are the reader's own to tell."""
-        if (isinstance(one, Claim) and one.stream) or (isinstance(one, Record) and one.dialect == "kubernetes"):
+        if (isinstance(one, Claim) and one.stream) or (isinstance(one, Record) and one.dialect in PODS):
             self.pods.take(one, source)
         elif isinstance(one, Record):
             self.add(one, source)

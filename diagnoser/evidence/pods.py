@@ -109,7 +109,7 @@ class Pods:
                 runs.append(self._new_run(pod, left))
 
     def _counts(self, pod: _Pod, runs: Sequence[Run]) -> bool:
-        """Whether a pod is a server's. One that only events name must name an engine, be a log's, or be the only one."""
+        """Whether a pod is a server's. One that only events name has an engine or a log, or is the only one."""
         return pod.known or bool(pod.engine) or len(self._pods) == 1 or any(_names(run, pod.name) for run in runs)
 
     @staticmethod

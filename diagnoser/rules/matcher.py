@@ -156,8 +156,8 @@ class Matcher:
 
 
 def _meant(writer: str, engine: str, dialect: str) -> bool:
-    """Whether a template of this writer may look at a record: a platform's only at what the platform said."""
-    if writer in PLATFORMS:
+    """Whether a template of this writer may look at a record: a platform's only at its own sentences, and no other."""
+    if writer in PLATFORMS or dialect in PLATFORMS:
         return dialect == writer
     return not engine or writer in (engine, "any")
 

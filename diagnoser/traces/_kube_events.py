@@ -28,7 +28,7 @@ _NODE_DOWN = {"NodeNotReady", "NodeLost"}
 #: Normal events that say something all the same.
 _TOLD_ANYWAY = {"Killing", "Preempted", *_NODE_DOWN}
 #: Warnings that say what another event, or the state of the container, says better.
-_ECHOES = {"FailedCreatePodContainer", "FailedSync", "FailedKillPod", "ExceededGracePeriod"}
+_ECHOES = {"Unhealthy", "Killing", "FailedCreatePodContainer", "FailedSync", "FailedKillPod", "ExceededGracePeriod"}
 
 
 @dataclass(slots=True, frozen=True)
@@ -83,9 +83,13 @@ def tell_event(one: Happening, source: str, others: Collection[str] = ()) -> Say
     if container and container in others:
         return None
     if one.type != "Normal" or one.reason in _TOLD_ANYWAY:
-        sentence = _sentence(one, container)
+        sentence, level = _sentence(one, container), "ERROR" if one.type != "Normal" else "WARNING"
         if sentence:
-            out.say(sentence, one.line, "event", one.time, "ERROR" if one.type != "Normal" else "WARNING")
+            out.say(sentence, one.line, "event", one.time, level)
+        elif one.type != "Normal" and one.reason not in _ECHOES:
+            subject = f"container {container} of pod {one.name}" if container else f"pod {one.name}"
+            told = f"{subject}: {one.reason} ({one.times} times): {one.message}"
+            out.say(told, one.line, "event", one.time, level, quoted=True)
     return out if out.said else None
 
 
@@ -118,7 +122,7 @@ def _sentence(one: Happening, container: str) -> str:
         return f"{subject} cannot pull its image: {reason}: {message}"
     if reason == "BackOff":
         return f"{subject} waits to be restarted: {reason}: {message}"
-    return "" if reason in _ECHOES or one.type == "Normal" else f"{subject}: {reason} {times}: {message}"
+    return ""
 
 
 def _of_node(one: Happening, source: str) -> Sayings | None:
@@ -126,5 +130,6 @@ def _of_node(one: Happening, source: str) -> Sayings | None:
     if one.reason in _NODE_DOWN:
         out.say(f"node {one.name} is not ready: {one.message}", one.line, "node", one.time, "ERROR")
     elif one.type == "Warning":
-        out.say(f"node {one.name}: {one.reason} ({one.times} times): {one.message}", one.line, "node", one.time)
+        told = f"node {one.name}: {one.reason} ({one.times} times): {one.message}"
+        out.say(told, one.line, "node", one.time, quoted=one.reason != "SystemOOM")
     return out if out.said else None

@@ -14,6 +14,8 @@ from diagnoser.table import Origin
 from diagnoser.traces._moments import moment
 
 WRITER = "kubernetes"
+#: Dialect of texts that somebody else wrote and Kubernetes passes on: any message may stand in them.
+QUOTED = "pod"
 
 #: Characters kept of a message that somebody else wrote.
 MESSAGE = 600
@@ -71,13 +73,18 @@ class Sayings:
     stream: str
     said: list[Record | Claim] = field(default_factory=list)
 
-    def say(self, text: str, line: int, where: str, time: float | None = None, level: str = "WARNING") -> None:
-        """Say a sentence. ``where`` it comes from: "state", "end" (of a container), "event" or "node"."""
+    def say(
+        self, text: str, line: int, where: str, time: float | None = None, level: str = "WARNING", quoted: bool = False
+    ) -> None:
+        """Say a sentence, or pass on one that is ``quoted``.
+
+        ``where`` it comes from: "state", "end" (of a container), "event" or "node".
+        """
         self.said.append(
             Record(
                 Origin(self.source, line),
                 text,
-                dialect=WRITER,
+                dialect=QUOTED if quoted else WRITER,
                 level=level,
                 time=time,
                 time_known="" if time is None else "full",

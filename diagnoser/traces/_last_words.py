@@ -9,7 +9,7 @@ from typing import Any
 from diagnoser.formats.records import RecordReader
 from diagnoser.model import Line, Record
 from diagnoser.table import Origin
-from diagnoser.traces._kube_words import WRITER, Sayings
+from diagnoser.traces._kube_words import QUOTED, Sayings
 
 #: The kubelet keeps 2,048 bytes or 80 lines with ``terminationMessagePolicy: FallbackToLogsOnError``, 4,096 of a file.
 LONGEST = 8_192
@@ -29,7 +29,7 @@ def last_words(message: Any, line: int, time: float | None, out: Sayings) -> Ite
             yield replace(
                 record,
                 origin=Origin(out.source, line),
-                dialect=WRITER,
+                dialect=QUOTED,
                 time=time,
                 time_known="" if time is None else "full",
                 where="end",
