@@ -569,6 +569,26 @@ def test_dealt_to_runs(files: dict[str, str], runs: list[tuple[str, bool]], know
     assert [finding.id for finding in got.report.findings if finding.role == "root"] == ["memory.host_oom"]
 
 
+def test_a_kill_without_a_time_is_of_the_life_that_ended(knowledge: Knowledge) -> None:
+    """The table of events tells no times: the server that runs now must not be blamed for its predecessor's end."""
+    probe = {"livenessProbe": {"initialDelaySeconds": 60, "periodSeconds": 10}}
+    state = {"containerStatuses": [status(ready=True, lastState=ended("Error", 137, "10:00:00", "10:02:00"))]}
+    table = (
+        "LAST SEEN   TYPE     REASON    OBJECT      MESSAGE\n"
+        "30m         Normal   Killing   pod/llm-0   Container vllm failed liveness probe, will be restarted\n"
+    )
+    got = session(
+        knowledge,
+        **{
+            "now.log": log_of("10:06", prefix="{t} "),
+            "pod.json": FORMS["json"](pod(container(**probe), **state)),
+            "events.txt": table,
+        },
+    )
+    assert ["kube.probe_kill" in run.events for run in got.runs] == [False, True]
+    assert [(one.id, one.runs) for one in got.report.findings if one.role == "root"] == [("platform.slow_start", [1])]
+
+
 def test_a_healthy_pod_adds_nothing(knowledge: Knowledge) -> None:
     ready = status(ready=True, restarts=0, state={"running": {"startedAt": "2026-11-29T09:59:58Z"}})
     text = FORMS["json"](pod(container(args=["--model", "m"]), containerStatuses=[ready]))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Protocol
 
 from diagnoser.evidence import residue
 from diagnoser.evidence.events import add_event, event_of
 from diagnoser.evidence.lifetime import Lifetime
+from diagnoser.evidence.lives import RAN, about, ended, names
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Fact, Record, Run
 from diagnoser.observations import Claim
@@ -21,12 +19,8 @@ WRITER = "kubernetes"
 #: Pods followed, and records kept of each.
 MOST_PODS, MOST_RECORDS = 2_000, 500
 
-#: What happened so long before a run's first line (scheduling, pulling, mounting) or after its last is of that run.
-BEFORE, AFTER = 3600.0, 600.0
-#: Clocks of one node that tell one moment, seconds.
-SAME = 5.0
-
-_RAN = re.compile(r"terminated: reason (\S+), exit code (-?\d+)(?:, ran (\d+) s)?")
+#: The words of a kill by a probe.
+_KILLED = "is killed by its "
 
 #: From an engine's flag to the name that its dumps have for it.
 Dest = Callable[[str, str], str]
@@ -103,20 +97,21 @@ class Pods:
             own = self._runs_of(pod, logged, told)
             for run in own:
                 self._claim(run, pod)
-            left = [one for one in pod.records.values() if not self._deal(*one, own)]
+            last = max((r for _, r in pod.records.values() if r.where == "end" and r.time), key=_time, default=None)
+            left = [one for one in pod.records.values() if not self._deal(*one, own, last)]
             troubled = any(record.level != "INFO" and self._matcher.match(record, pod.engine) for _, record in left)
             if troubled or (pod.known and not logged):
                 runs.append(self._new_run(pod, left))
 
     def _counts(self, pod: _Pod, runs: Sequence[Run]) -> bool:
         """Whether a pod is a server's. One that only events name has an engine or a log, or is the only one."""
-        return pod.known or bool(pod.engine) or len(self._pods) == 1 or any(_names(run, pod.name) for run in runs)
+        return pod.known or bool(pod.engine) or len(self._pods) == 1 or any(names(run, pod.name) for run in runs)
 
     @staticmethod
     def _runs_of(pod: _Pod, runs: Sequence[Run], told: Sequence[_Pod]) -> list[Run]:
         """Return the runs of a pod: those that bear its name; of logs without a name all, if there is one pod."""
         fitting = [run for run in runs if not pod.engine or run.engine in ("", pod.engine)]
-        named = [run for run in fitting if _names(run, pod.name)]
+        named = [run for run in fitting if names(run, pod.name)]
         if named or len(told) > 1:
             return named
         return [run for run in fitting if "/" not in run.stream]
@@ -144,9 +139,13 @@ class Pods:
             for fact in ("engine.version", "version.image"):
                 run.facts[fact] = Fact(fact, version.value, version.origin, version.excerpt, "observed")
 
-    def _deal(self, source: str, record: Record, runs: Sequence[Run]) -> bool:
-        """Give a sentence to the run that it is about; False when it is about none of them."""
-        run = _about(record, runs)
+    def _deal(self, source: str, record: Record, runs: Sequence[Run], end: Record | None) -> bool:
+        """Give a sentence to the run that it is about; False when it is about none of them.
+
+        A probe's kill that tells no time is that of the life that ``end`` ended.
+        """
+        killed = record.time is None and _KILLED in record.text and end is not None
+        run = about(end if end is not None and killed else record, runs)
         if run is not None:
             self._keep(source, record, run)
         return run is not None
@@ -161,7 +160,7 @@ class Pods:
         if not matches and record.level in ("WARNING", "ERROR", "CRITICAL"):
             residue.keep(run, record, record.level, event_of(life, record, "", {}, 0))
         if record.where == "end" and run.end in ("running", "cut"):
-            run.end = _ended(record.text) or run.end
+            run.end = ended(record.text) or run.end
         if source not in run.sources:
             run.sources.append(source)
         run.parts.setdefault(source, len(run.parts))
@@ -177,8 +176,8 @@ class Pods:
         run.end = "running" if pod.told("ready") is True else "cut"
         self._claim(run, pod)
         for _, record in said:
-            if (hit := _RAN.search(record.text)) is not None and hit[2] != "0":
-                run.end = _ended(record.text) or run.end
+            if (hit := RAN.search(record.text)) is not None and hit[2] != "0":
+                run.end = ended(record.text) or run.end
                 if record.time is not None and (run.ended is None or record.time > run.ended):
                     run.started, run.ended = record.time - float(hit[3] or 0), record.time
                     run.time_known = "full"
@@ -187,60 +186,5 @@ class Pods:
         return run
 
 
-def _ended(text: str) -> str:
-    """Return how a run ended by its container's exit code, "" where the sentence tells none or an orderly end.
-
-    143 is SIGTERM: what a server that was told to stop leaves behind.
-    """
-    hit = _RAN.search(text)
-    if hit is None or hit[2] in ("0", "143"):
-        return ""
-    return "killed" if hit[2] == "137" else "crash"
-
-
-def _names(run: Run, pod: str) -> bool:
-    """Whether a run's log is that of the pod: its stream says so, or its file is called so."""
-    if pod in run.stream.split("/"):
-        return True
-    word = re.compile(rf"(?<![\w-]){re.escape(pod)}(?![\w-])")
-    return "/" not in run.stream and any(word.search(Path(source).name) for source in run.sources)
-
-
-def _about(record: Record, runs: Sequence[Run]) -> Run | None:
-    """Return the run that a sentence is about: by time where both tell it, else the latest."""
-    if not runs:
-        return None
-    if record.time is None or any(run.started is None or run.time_known not in ("full", "yearless") for run in runs):
-        return runs[-1]
-    if record.where == "end":
-        hit = _RAN.search(record.text)
-        ran = float(hit[3]) if hit is not None and hit[3] else 0.0
-        lived = [run for run in runs if _lived(run, record.time, ran)]
-        return max(lived, key=lambda run: run.started or 0.0, default=None)
-    near = [(_distance(run, record.time), at) for at, run in enumerate(runs)]
-    distance, at = min(near)
-    return runs[at] if distance < float("inf") else None
-
-
-def _lived(run: Run, ended: float, ran: float) -> bool:
-    """Whether a run is the life of a container that ended at that moment after so many seconds."""
-    start, end, time = run.started or 0.0, run.ended or 0.0, _clock(run, ended)
-    return start < time and end >= time - (ran + SAME if ran else AFTER)
-
-
-def _distance(run: Run, moment: float) -> float:
-    start, end, time = run.started or 0.0, run.ended or 0.0, _clock(run, moment)
-    if time < start:
-        return start - time if start - time <= BEFORE else float("inf")
-    return max(0.0, time - end) if time - end <= AFTER else float("inf")
-
-
-def _clock(run: Run, moment: float) -> float:
-    """Return a moment in the run's clock: a log without a year has a nominal one."""
-    if run.time_known != "yearless" or run.started is None:
-        return moment
-    year = datetime.fromtimestamp(run.started, UTC).year
-    try:
-        return datetime.fromtimestamp(moment, UTC).replace(year=year).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return moment
+def _time(record: Record) -> float:
+    return record.time or 0.0

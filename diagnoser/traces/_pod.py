@@ -65,8 +65,6 @@ def _container_status(thing: Thing, at: tuple[str | int, ...], server: Server, o
     restarts = number(thing.get(*at, "restartCount"), 0)
     out.claim("restarts", restarts, thing.line(*at, "restartCount"), f"restartCount {restarts}")
     out.claim("ready", thing.get(*at, "ready") is True, thing.line(*at, "ready"), f"ready: {thing.get(*at, 'ready')}")
-    if started := when(thing.get(*at, "state", "running", "startedAt")):
-        out.claim("started", started, thing.line(*at, "state"), "startedAt")
     for key in ("lastState", "state"):
         _ended(thing, (*at, key, "terminated"), subject, out)
     _waits(thing, (*at, "state", "waiting"), subject, out)

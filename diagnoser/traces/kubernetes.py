@@ -32,7 +32,7 @@ SAMPLES = [
 ]
 
 #: Bytes read of one input.
-MOST = 64 << 20
+MOST = 32 << 20
 _MARK = re.compile(r"(?m)(?:^|[{,\s])\"?apiVersion\"?:\s*\"?(?:v1|events\.k8s\.io/v1(?:beta1)?)\b")
 _KIND = re.compile(r"(?m)(?:^|[{,\s-])\"?kind\"?:\s*\"?(?:Pod|Event|List|PodList|EventList)\b")
 
