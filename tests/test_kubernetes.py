@@ -610,6 +610,20 @@ def test_the_log_wins_and_what_the_pod_sets_is_not_advised_again(knowledge: Know
     assert (run.facts["limits.running"].value, run.facts["limits.running"].state) == (12, "set")
 
 
+def test_events_alone_of_several_pods(knowledge: Knowledge) -> None:
+    """Whose they are is told by GPUs, by an image, or by the name; what is said of other pods is nobody's."""
+    things = [
+        event("FailedScheduling", "0/5 nodes are available: 5 Insufficient nvidia.com/gpu.", "chat-0"),
+        event("FailedScheduling", "0/5 nodes are available: 5 Insufficient memory.", "redis-0"),
+        event("Evicted", "The node was low on resource: ephemeral-storage.", "vllm-7b-0"),
+        event("Failed", f'Failed to pull image "{IMAGE}": not found', "rag-0"),
+    ]
+    got = session(knowledge, **{"events.json": FORMS["json"](listed(*things))})
+    assert [run.stream.split("/")[0] for run in got.runs] == ["chat-0", "vllm-7b-0", "rag-0"]
+    causes = {"platform.unschedulable", "platform.evicted", "platform.pod_start"}
+    assert {one.id for one in got.report.findings} == causes
+
+
 def test_a_node_counts_where_the_pod_is(knowledge: Knowledge) -> None:
     xid = event("XidError", "NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.", "gpu-7", "Node")
     for node, fires in (("gpu-7", True), ("gpu-9", False)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -19,6 +20,8 @@ WRITER = "kubernetes"
 #: Pods followed, and records kept of each.
 MOST_PODS, MOST_RECORDS = 2_000, 500
 
+_ENGINES = re.compile("vllm|sglang")
+_GPUS = ".com/gpu"
 #: The words of a kill by a probe.
 _KILLED = "is killed by its "
 
@@ -104,8 +107,13 @@ class Pods:
                 runs.append(self._new_run(pod, left))
 
     def _counts(self, pod: _Pod, runs: Sequence[Run]) -> bool:
-        """Whether a pod is a server's. One that only events name has an engine or a log, or is the only one."""
-        return pod.known or bool(pod.engine) or len(self._pods) == 1 or any(names(run, pod.name) for run in runs)
+        """Whether a pod is a server's.
+
+        One that only events name has an engine, GPUs or a log, bears an engine's name, or is the only one.
+        """
+        if pod.known or pod.engine or len(self._pods) == 1 or any(names(run, pod.name) for run in runs):
+            return True
+        return bool(_ENGINES.search(pod.name)) or any(_GPUS in record.text for _, record in pod.records.values())
 
     @staticmethod
     def _runs_of(pod: _Pod, runs: Sequence[Run], told: Sequence[_Pod]) -> list[Run]:

@@ -23,7 +23,8 @@ _IMAGE = re.compile(r'image "([^"\s]{1,512})"')
 _SCHEDULING = {"FailedScheduling", "FailedBinding"}
 _MOUNT = {"FailedMount", "FailedAttachVolume", "FailedMapVolume"}
 _EVICTED = {"Evicted", "Preempted"}
-_REFUSED = {"UnexpectedAdmissionError", "OutOfnvidia.com/gpu", "OutOfamd.com/gpu", "OutOfmemory", "OutOfcpu"}
+#: The kubelet's own check of what the scheduler decided: UnexpectedAdmissionError, OutOfcpu, OutOfnvidia.com/gpu …
+_REFUSED = re.compile(r"UnexpectedAdmissionError\Z|OutOf[a-z]")
 _NODE_DOWN = {"NodeNotReady", "NodeLost"}
 #: Normal events that say something all the same.
 _TOLD_ANYWAY = {"Killing", "Preempted", *_NODE_DOWN}
@@ -108,7 +109,7 @@ def _sentence(one: Happening, container: str) -> str:
         return f"{pod} cannot mount {times}: {message}"
     if reason in _EVICTED:
         return f"{pod} evicted: {message}"
-    if reason in _REFUSED:
+    if _REFUSED.match(reason):
         return f"{pod} refused by the node: {reason}: {message}"
     if reason in _NODE_DOWN:
         return f"node of {pod} is not ready: {message}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from diagnoser.traces._kube_documents import Thing, text
@@ -43,8 +44,8 @@ def _pod_status(thing: Thing, server: Server, out: Sayings) -> None:
     line = thing.line("status", "reason")
     if reason in ("Evicted", "Preempting", "Preempted"):
         out.say(f"{pod} evicted: {said}", line, "end", None, "ERROR")
-    elif reason in ("UnexpectedAdmissionError", "OutOfnvidia.com/gpu", "OutOfamd.com/gpu", "OutOfmemory", "OutOfcpu"):
-        out.say(f"{pod} refused by the node: {reason}: {said}", line, "state", None, "ERROR")
+    elif reason == "UnexpectedAdmissionError" or re.match("OutOf[a-z]", reason):
+        out.say(f"{pod} refused by the node: {name_of(reason)}: {said}", line, "state", None, "ERROR")
     elif reason == "NodeLost":
         out.say(f"node of {pod} is not ready: {said}", line, "state", None, "ERROR")
     for index in range(count(thing, "status", "conditions")):
