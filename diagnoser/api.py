@@ -93,6 +93,7 @@ class Session:
             evaluate_fields,
             self.options.engine or "",
             window,
+            self.knowledge.catalog.dest,
         )
 
     def _context(self, run: Run, restarts: int) -> Judging:

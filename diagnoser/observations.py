@@ -40,13 +40,17 @@ class Scatter:
 
 @dataclass(slots=True)
 class Claim:
-    """Something that a run is, under the writer's own name for it: ``args:`` of facts.yaml says which fact."""
+    """Something that a run is, under the writer's own name for it: ``args:`` of facts.yaml says which fact.
+
+    ``stream`` is the pod and container that it is told of, "" where it is told of whatever ran.
+    """
 
     writer: str
     name: str
     value: Any
     origin: Origin
     excerpt: str
+    stream: str = ""
 
 
 @dataclass(slots=True)

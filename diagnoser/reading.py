@@ -12,6 +12,7 @@ from diagnoser.envelopes import Peeler
 from diagnoser.evidence import Collector
 from diagnoser.evidence.collect import MOST_RUNS, MOST_STREAMS
 from diagnoser.evidence.facts import Compute, Dump
+from diagnoser.evidence.pods import Dest, plain_dest
 from diagnoser.findings import Input
 from diagnoser.formats import stats_readers, vllm
 from diagnoser.formats.base import StatsLine
@@ -83,9 +84,13 @@ def read(
     compute: Compute,
     engine: str = "",
     window: Window | None = None,
+    dest: Dest = plain_dest,
 ) -> tuple[list[Run], list[Input]]:
-    """Read every log source to its end and return the runs and what could be read of each input."""
-    collector = Collector(vocabulary, matcher, Readers(), compute, engine)
+    """Read every source to its end and return the runs and what could be read of each input.
+
+    ``dest`` gives the name that an engine's dumps have for a flag.
+    """
+    collector = Collector(vocabulary, matcher, Readers(), compute, engine, dest=dest)
     inputs = [(_read_log if one.kind == "log" else _read_trace)(one, collector, window) for one in sources]
     return collector.finish(), inputs
 

@@ -38,7 +38,8 @@ def knowledge() -> Knowledge:
 def case(request: pytest.FixtureRequest, knowledge: Knowledge) -> tuple[dict[str, Any], Report]:
     """A sample's expectation and its report."""
     expected = yaml.safe_load((request.param / "expected.yaml").read_text(encoding="utf-8"))
-    session = Session([request.param / "server.log"], knowledge=knowledge)
+    beside = sorted(path for path in request.param.iterdir() if path.name not in ("server.log", "expected.yaml"))
+    session = Session([request.param / "server.log", *beside], knowledge=knowledge)
     return expected, session.report
 
 

@@ -248,7 +248,7 @@ def test_other_files_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_folders_are_searched(tmp_path: Path) -> None:
-    wanted = ["a.log", "b.txt", "c.out", "d.err", "deep/er/e.jsonl", "f.log.gz", "g.prom", "h.csv"]
+    wanted = ["a.log", "b.txt", "c.out", "d.err", "deep/er/e.jsonl", "f.log.gz", "g.prom", "h.csv", "llm-pod.yaml"]
     write(tmp_path, *wanted, ".hidden.log", ".git/x.log", "model.safetensors", "case.yaml", "noext", "x.py")
     assert [str(Path(s.name).relative_to(tmp_path)) for s in open_inputs([str(tmp_path)], None)] == sorted(
         wanted, key=lambda name: (name.count("/"), name)

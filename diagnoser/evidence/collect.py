@@ -11,18 +11,19 @@ from diagnoser.evidence import residue
 from diagnoser.evidence.beside import Beside
 from diagnoser.evidence.events import add_event, event_of
 from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
+from diagnoser.evidence.pods import Dest, Pods, plain_dest
 from diagnoser.evidence.samples import Budget, Sampler
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Problem, Record, Run
-from diagnoser.observations import Observation
+from diagnoser.observations import Claim, Observation
 
 #: Writers followed at once, and lifetimes kept: of a longer crash loop the first and the latest ones.
 MOST_STREAMS = 512
 MOST_RUNS = 512
 
-#: Dialects of what servers run on: the kernel, the container platform.
-HOSTS = ("kernel", "kubernetes")
+#: Dialects of what servers run on, beside Kubernetes (``pods.py``).
+HOSTS, PODS = ("kernel",), ("kubernetes", "pod")
 
 #: Messages of hosts that are kept until the end.
 MOST_HOST = 10_000
@@ -82,14 +83,19 @@ class Collector:
     #: Records of writers beyond ``MOST_STREAMS``, and lifetimes beyond ``MOST_RUNS``: nobody judges them.
     passed_over: int = 0
     forgotten: int = 0
+    dest: Dest = plain_dest
     beside: Beside = field(init=False)
+    pods: Pods = field(init=False)
 
     def __post_init__(self) -> None:
         self.beside = Beside(self.vocabulary, self.engine)
+        self.pods = Pods(self.vocabulary, self.matcher, self.dest, self.engine)
 
     def observe(self, one: Observation, source: str) -> None:
         """Take what a reader of traces gave; problems are the reader's own to tell."""
-        if isinstance(one, Record):
+        if (isinstance(one, Claim) and one.stream) or (isinstance(one, Record) and one.dialect in PODS):
+            self.pods.take(one, source)
+        elif isinstance(one, Record):
             self.add(one, source)
         elif not isinstance(one, Problem):
             self.beside.take(one)
@@ -142,6 +148,7 @@ class Collector:
             life.close()
         kept = [run for run in self.runs if run.engine]
         self.runs = kept or [run for run in self.runs if run.records]
+        self.pods.attach(self.runs)
         self.beside.attach(self.runs)
         for source, record in self._host:
             self._deal(source, record)

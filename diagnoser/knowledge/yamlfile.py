@@ -7,7 +7,7 @@ Plain scalars are ``null``/``~``/nothing, ``true``/``false``, decimal integers, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,26 @@ def parse(text: str, name: str = "<text>") -> Document:
         raise YamlError(name, line, column, f"unprintable character: {error.reason}") from None
     except RecursionError:
         # Only the pure Python parser gets here; libyaml has its own limit of nesting.
+        raise YamlError(name, 1, 1, "nested too deep") from None
+
+
+def documents(text: str, name: str = "<text>") -> Iterator[Document]:
+    """Read a stream of YAML documents (``---`` between them) one by one, as strictly as `load`.
+
+    Raises YamlError at the first document that cannot be read; those before it were given. JSON is YAML, too.
+    """
+    try:
+        loader = _loader(text)
+        while loader.check_node():
+            root = loader.get_node()
+            yield Document(name, None if root is None else _build(root, name, set(), 0), root)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        raise YamlError(name, line, column, ": ".join(filter(None, (error.context, error.problem)))) from None
+    except ReaderError as error:
+        raise YamlError(name, text.count("\n", 0, error.position) + 1, 1, f"unprintable: {error.reason}") from None
+    except RecursionError:
         raise YamlError(name, 1, 1, "nested too deep") from None
 
 

@@ -20,6 +20,10 @@ from diagnoser.rules.value import UNKNOWN, Answer, Value, unknown
 START = "the start of the log"
 ENGINE_LOG = "the engine's log"
 
+#: The fact that every pod has that was read, and the writer of its events.
+POD = "pod.name"
+PLATFORM = frozenset(("kubernetes",))
+
 #: A server that goes on this long after an event has survived it, seconds.
 SURVIVAL = 5.0
 #: A request that was answered; formats that read access lines may add it.
@@ -52,9 +56,11 @@ class Events:
         """Return whether an event was seen; unknown when the log could not show it."""
         if self.log(name) is not None:
             return Answer(True)
-        if self._run.records == 0:
-            return unknown(ENGINE_LOG)
         spec = self._specs.get(name)
+        if self._run.records == 0:
+            # Where a pod was read, what it does not say of itself did not happen.
+            told = POD in self._run.facts and spec is not None and {one.engine for one in spec.templates} <= PLATFORM
+            return Answer(False) if told else unknown(ENGINE_LOG)
         if spec is not None and spec.phase == "startup" and not self._run.complete_start:
             return unknown(START)
         return Answer(False)

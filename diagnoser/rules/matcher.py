@@ -23,6 +23,9 @@ REACH = 4096
 #: costs several times what the search does.
 _SHORT = 1024
 
+#: Writers of sentences about servers, rather than servers.
+PLATFORMS = ("kubernetes",)
+
 _RANK = {"TRACE": 0, "DEBUG": 1, "INFO": 2, "WARNING": 3, "WARN": 3, "ERROR": 4, "CRITICAL": 5, "FATAL": 5}
 _NO_LEVEL = 9
 #: Record kinds that each `in:` word looks at. Requests quote their users' text, so no word includes them.
@@ -133,7 +136,7 @@ class Matcher:
         candidates = []
         for anchor, start, end in hits:
             for entry in self._at(anchor):
-                if kind in entry.kinds and level >= entry.level and (entry.engine in (engine, "any") or not engine):
+                if kind in entry.kinds and level >= entry.level and _meant(entry.engine, engine, record.dialect):
                     begin = text.rfind("\n", 0, start) + 1
                     candidates.append((begin, entry.order, start, end, entry))
         if len(candidates) > 1:
@@ -150,6 +153,13 @@ class Matcher:
             if fields is not None:
                 found[spec.name] = Match(spec, entry.template, fields, line, text.count("\n", 0, begin))
         return list(found.values())
+
+
+def _meant(writer: str, engine: str, dialect: str) -> bool:
+    """Whether a template of this writer may look at a record: a platform's only at its own sentences, and no other."""
+    if writer in PLATFORMS or dialect in PLATFORMS:
+        return dialect == writer
+    return not engine or writer in (engine, "any")
 
 
 def _readable(where: str, kind: str, parts: Parts, begin: int) -> bool:

@@ -103,6 +103,7 @@ class EventModel(Strict):
     sglang: Templates | None = Field(None, description="Templates of SGLang's messages.")
     vllm_router: Templates | None = Field(None, alias="vllm-router", description="Templates of vLLM's router.")
     sglang_router: Templates | None = Field(None, alias="sglang-router", description="Templates of SGLang's router.")
+    kubernetes: Templates | None = Field(None, description="Templates of what readers of Kubernetes' objects say.")
     any: Templates | None = Field(None, description="Templates of a library or the system, whatever the engine is.")
     source: str = Field("", description="Who prints it; needed for `any` templates.")
     where: Literal["message", "traceback", "stats", "access", "everything"] = Field(
@@ -124,13 +125,8 @@ class EventModel(Strict):
 
     def templates(self) -> list[tuple[str, int, TemplateText]]:
         """Every template with its engine and its place in that engine's list."""
-        listed = {
-            "vllm": self.vllm,
-            "sglang": self.sglang,
-            "vllm-router": self.vllm_router,
-            "sglang-router": self.sglang_router,
-            "any": self.any,
-        }
+        names = ("vllm", "sglang", "vllm-router", "sglang-router", "kubernetes", "any")
+        listed = {name: getattr(self, name.replace("-", "_")) for name in names}
         return [(engine, i, text) for engine, texts in listed.items() for i, text in enumerate(texts or ())]
 
 

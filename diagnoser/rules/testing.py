@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Protocol
 
 from diagnoser.model import Record
-from diagnoser.rules.matcher import Matcher
+from diagnoser.rules.matcher import PLATFORMS, Matcher
 from diagnoser.rules.model import Example, Node, Point, Rule, RuleBase
 from diagnoser.rules.names import references
 from diagnoser.table import Origin
@@ -128,9 +128,11 @@ def coverage(base: RuleBase) -> Coverage:
     for spec in base.events.values():
         if spec.role in ("start", "ready", "stop", "fatal", "wrapper", "consequence") or spec.sets:
             events.add(spec.name)
+    # Sentences that readers of other inputs make stand in no line.
+    spoken = {spec.name for spec in base.events.values() if all(one.engine in PLATFORMS for one in spec.templates)}
     return Coverage(
         unproven=tuple(sorted(rule.id for rule in base.rules.values() if not (rule.fires and rule.silent))),
-        unmatched=tuple(sorted(base.events.keys() - _matched(base))),
+        unmatched=tuple(sorted(base.events.keys() - _matched(base) - spoken)),
         unused_events=tuple(sorted(base.events.keys() - events)),
         unused_symptoms=tuple(sorted(base.symptoms.keys() - symptoms)),
     )

@@ -1,4 +1,4 @@
-"""What an input is, from its first bytes: a log, a metrics page, JSON, CSV, an SQLite file, or nothing readable."""
+"""What an input is, from its first bytes: a log, metrics, JSON, YAML, CSV, SQLite, what kubectl prints, or nothing."""
 
 from __future__ import annotations
 
@@ -40,13 +40,19 @@ _STAMP_KEYS = {
 }  # fmt: skip
 #: A document over several lines; ``[pod/…]``, ``[2026-…]`` and ``[1;36m`` are no JSON.
 _JSON_START = re.compile(r"(?:\{\s*(?:\"|\}|\Z)|\[\s*(?:[{\[\]]|\Z|\"[^\"]*\"\s*[,\]]|-?\d[\d.eE+-]*\s*(?:,|\]\s*\Z)))")
+#: What ``kubectl get -o yaml`` prints, managed fields and all, and a page of ``kubectl describe pod``.
+_YAML_OBJECT = re.compile(r"(?:---[ \t]*\n)?(?:#[^\n]*\n)*(?:apiVersion|kind|items|metadata):(?:[ \t]|\n)")
+_YAML_KEY = re.compile(r"(?m)^(?:- )?(?:apiVersion|kind):[ \t]+\S+[ \t]*$")
+_DESCRIBED = re.compile(r"Name:[ \t]+\S+[ \t]*\n(?:[A-Z][\w -]*:.*\n)*?Namespace:[ \t]+\S+[ \t]*\n")
+_EVENT_TABLE = re.compile(r"(?:NAMESPACE[ \t]+)?LAST SEEN[ \t]+TYPE[ \t]+REASON[ \t]+OBJECT[ \t]+")
 _JSON_LOG_START = re.compile(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|PRIORITY|SYSLOG_[A-Z]+)\"\s*:")
 
 
 def sniff(head: bytes) -> tuple[str, str, str]:
     """Judge the first 64 KiB of an input: (kind, state, why it cannot be read).
 
-    ``kind`` is one of "log", "metrics", "json", "csv", "sqlite", "unknown"; ``state`` is "ok", "empty" or "binary".
+    ``kind`` is one of "log", "metrics", "json", "yaml", "kubectl", "csv", "sqlite", "unknown"; ``state`` is "ok",
+    "empty" or "binary".
     The reason is "" when the state is "ok".
     """
     if not head.strip(b" \t\r\n"):
@@ -68,6 +74,10 @@ def _kind(text: str, lines: list[str]) -> str:
         return "metrics"
     if text[0] in "{[" and (kind := _json_kind(text, lines)):
         return kind
+    if _YAML_OBJECT.match(text) and len(_YAML_KEY.findall(text[:4096])) >= 2:
+        return "yaml"
+    if _DESCRIBED.match(text) or _EVENT_TABLE.match(text):
+        return "kubectl"
     if _is_csv(lines):
         return "csv"
     if text[:64].lower().startswith(("<!doctype", "<html", "<?xml")):

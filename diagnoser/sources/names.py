@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 #: Files of a folder that are worth opening, with or without a rotation suffix and compression. What they hold is
-#: decided from their content later.
+#: decided from their content later. YAML is settings as a rule; pods and events say so in their names.
 _WORTH_OPENING = re.compile(
-    r"""[^/]*\.(?:log|txt|out|err|stdout|stderr|json|jsonl|ndjson|prom|metrics|om|csv|tsv|sqlite|db)
+    r"""[^/]*(?:pod|event|kube)[^/]*\.ya?ml \Z |
+        [^/]*\.(?:log|txt|out|err|stdout|stderr|json|jsonl|ndjson|prom|metrics|om|csv|tsv|sqlite|db)
         (?:[.-]\d{1,4} | [.-]\d{4}-?\d\d-?\d\d(?:[-_T.]?\d{2,10})?)?
         (?:\.(?:gz|bz2|xz|zst|zstd))? \Z""",
     re.VERBOSE | re.IGNORECASE,

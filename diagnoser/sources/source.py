@@ -17,7 +17,7 @@ MAX_LINE = BLOCK
 class Source:
     """An input in one or several parts, in the order they were written.
 
-    ``kind`` is "log", "metrics", "json", "csv", "sqlite" or "unknown"; ``state`` is "ok", "empty" or "binary".
+    ``kind`` and ``state`` are those of ``kinds.sniff``.
     ``bytes`` (decompressed) and ``lines`` count what the last reading gave. ``problems`` says what could not be read.
     """
 
