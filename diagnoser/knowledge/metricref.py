@@ -7,6 +7,7 @@ rate(NAME)                  growth of a counter per second
 NAME / OTHER                a share: of what two counters grew by, or of two levels
 NAME + OTHER                added up, in any of these places
 NAME * 0.001                in another unit
+NAME & 0x40                 1 where one of these bits is set, 0 where none is
 NAME[label]                 the text of a label (facts only)
 ```
 """
@@ -21,6 +22,7 @@ _NAME = r"[A-Za-z_:][A-Za-z0-9_:.]*"
 _MATCH = re.compile(r'\s*([A-Za-z_]\w*)\s*(!?=)\s*"([^"]*)"\s*(?:,|\Z)')
 _TERM = re.compile(rf"({_NAME})\s*(?:\{{(.*)\}})?\s*(?:\[(\w+)\])?\Z")
 _SCALE = re.compile(r"(.*)\s\*\s([\d.eE+-]+)\Z")
+_BITS = re.compile(r"(.*)\s&\s(0x[0-9A-Fa-f]+|\d+)\Z")
 _RATE = re.compile(r"rate\((.*)\)\Z")
 
 #: Ends of the names of counters; a metric whose page says so is one too.
@@ -44,12 +46,16 @@ class Term(NamedTuple):
 
 
 class MetricRef(NamedTuple):
-    """A parsed reference: ``over`` is empty unless it is a share; ``rate`` asks for growth per second."""
+    """A parsed reference: ``over`` is empty unless it is a share; ``rate`` asks for growth per second.
+
+    ``bits`` is 0 unless the value is a mask of which some bits are asked for.
+    """
 
     terms: tuple[Term, ...]
     over: tuple[Term, ...] = ()
     rate: bool = False
     scale: float = 1.0
+    bits: int = 0
 
 
 def key(name: str) -> str:
@@ -59,7 +65,9 @@ def key(name: str) -> str:
 
 def parse_ref(text: str) -> MetricRef:
     """Parse a reference. Raises MetricRefError."""
-    body, scale = text.strip(), 1.0
+    body, scale, bits = text.strip(), 1.0, 0
+    if found := _BITS.match(body):
+        body, bits = found[1].strip(), int(found[2], 0)
     if found := _SCALE.match(body):
         try:
             body, scale = found[1].strip(), float(found[2])
@@ -69,7 +77,7 @@ def parse_ref(text: str) -> MetricRef:
     if rate:
         body = rate[1]
     left, slash, right = body.partition(" / ")
-    return MetricRef(_terms(left, text), _terms(right, text) if slash else (), bool(rate), scale)
+    return MetricRef(_terms(left, text), _terms(right, text) if slash else (), bool(rate), scale, bits)
 
 
 def _terms(text: str, whole: str) -> tuple[Term, ...]:
