@@ -1,4 +1,4 @@
-"""When the server had work, for tables that do not know it: what a GPU did while nothing ran must not dilute the rest."""
+"""When the server had work, for tables that do not know it: what a GPU did while idle must not dilute the rest."""
 
 from __future__ import annotations
 

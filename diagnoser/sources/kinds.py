@@ -35,7 +35,8 @@ _METRIC_SAMPLE = re.compile(
 _COLUMN = re.compile(r"\"?[A-Za-z_][\w ./%()\[\]#+-]{0,80}\"?\Z")
 #: Lines that name the columns of a table of GPU figures: nvidia-smi's CSV, its dmon, rocm-smi and amd-smi.
 _GPU_HEAD = re.compile(
-    r"(?:\"?[a-z][a-z0-9_.]*(?: \[[^\]]*\])?\"?\s*(?:[,;\t]\s*|\Z))+\Z|#\s*(?:Date\s+)?(?:Time\s+)?gpu(?:\s+[a-z0-9_]+)+\s*\Z|"
+    r"(?:\"?[a-z][a-z0-9_.]*(?: \[[^\]]*\])?\"?\s*(?:[,;\t]\s*|\Z))+\Z|"
+    r"#\s*(?:Date\s+)?(?:Time\s+)?gpu(?:\s+[a-z0-9_]+)+\s*\Z|"
     r"(?:timestamp,)?(?:device,.*\((?:%|[CWB]|VRAM%)\)|gpu,.*(?:gfx_activity|socket_power|hotspot))"
 )
 _GPU_WORD = re.compile(
@@ -160,7 +161,7 @@ def _is_csv(lines: list[str]) -> bool:
 
 
 def _is_gpu_table(lines: list[str]) -> bool:
-    """Tell GPU figures whose header does not come first, comes again, or was left out; a log that quotes some is none."""
+    """Tell GPU figures whose header comes late, comes again, or was left out; a log that quotes some is none."""
     heads = [line for line in lines[:40] if _GPU_HEAD.match(line.strip()) and _GPU_WORD.search(line.strip())]
     heads += [line for line in lines[:5] if _GPU_QUERY.search(line)]
     if not heads and not (lines and _GPU_ROW.match(lines[0])):
@@ -175,5 +176,5 @@ def _is_gpu_table(lines: list[str]) -> bool:
 
 
 def _quoted(line: str) -> bool:
-    """A row of amd-smi, whose lists stand in quotes."""
+    """Tell a row of amd-smi, whose lists stand in quotes."""
     return "\"['" in line or '"[' in line

@@ -1,4 +1,4 @@
-"""Cells of GPU tables as numbers: missing values, flags, bit masks, and percentages, MiB and bytes as ratios and GiB."""
+"""Cells of GPU tables as numbers: missing values, flags, bit masks; percentages as ratios, MiB and bytes as GiB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers of GPU tables share: rows as measurements, faults told a few times, and facts that all cards agree on."""
+"""What readers of GPU tables share: rows as measurements, faults told a few times, facts that all cards agree on."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ _MOST_CARDS = 16
 
 
 def recognise(head: str) -> bool:
-    """A header of nvidia-smi's column names, the command line, or rows that begin with its times or hold its units."""
+    """Tell a header of nvidia-smi's columns, its command line, or rows that begin with its times or hold its units."""
     lines = [line for line in head.splitlines() if line.strip()][:12]
     return any(_columns(line) is not None for line in lines) or bool(lines and _bare_row(lines[0]))
 

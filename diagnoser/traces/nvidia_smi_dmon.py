@@ -1,4 +1,4 @@
-"""``nvidia-smi dmon``: columns under ``# gpu …`` lines that come again every few rows, with date and time on request."""
+"""``nvidia-smi dmon``: columns under ``# gpu …`` lines that come again now and then, with date and time on request."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ ORDER = 21
 KINDS = ("csv",)
 SAMPLES = [
     (
-        "# gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk\n# Idx      W      C      C      %      %    MHz    MHz\n"
-        "    0    365     44      -     95      0  12481   2415\n    1    362     45      -     95      0  12481   2422\n",
+        "# gpu    pwr  gtemp  mtemp     sm    mem   mclk   pclk\n"
+        "# Idx      W      C      C      %      %    MHz    MHz\n"
+        "    0    365     44      -     95      0  12481   2415\n"
+        "    1    362     45      -     95      0  12481   2422\n",
         2,
     ),
     (
@@ -37,7 +39,7 @@ _DAY = 86400.0
 
 
 def recognise(head: str) -> bool:
-    """A line of column names that begins with ``# gpu``, ``#Date`` or ``#Time``."""
+    """Tell a line of column names that begins with ``# gpu``, ``#Date`` or ``#Time``."""
     return any(HEADER.match(line.strip()) for line in head.splitlines()[:40])
 
 

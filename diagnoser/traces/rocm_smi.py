@@ -1,4 +1,4 @@
-"""AMD GPUs: ``rocm-smi … --csv`` (one block for each call) and ``amd-smi metric … --csv``, with ``--watch`` or without."""
+"""AMD GPUs: ``rocm-smi … --csv``, a block for each call, and ``amd-smi metric … --csv``, with and without a watch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _TEXTS = re.compile(
 
 
 def recognise(head: str) -> bool:
-    """A header of either tool, behind warnings if need be."""
+    """Tell a header of either tool, behind warnings if need be."""
     return any(HEADER.match(line.strip()) for line in head.splitlines()[:20])
 
 
