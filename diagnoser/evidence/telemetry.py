@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from diagnoser.model import Run
 from diagnoser.observations import Measure
@@ -65,13 +66,24 @@ def in_clock(run: Run, time: float) -> float:
     """Return a time in the clock of a run: one without a year has a nominal one; others are left as they are."""
     if run.time_known != "yearless" or run.started is None or time != time:
         return time
+    moved = _in_year(time, _year(run.started))
+    return moved if not moved < run.started - _HALF_A_YEAR else _in_year(time, _year(run.started) + 1)
+
+
+def _year(time: float) -> int:
     try:
-        year = datetime.fromtimestamp(run.started, UTC).year
-        moment = datetime.fromtimestamp(time, UTC)
-        moved = moment.replace(year=year).timestamp()
-        return moved if moved > run.started - _HALF_A_YEAR else moment.replace(year=year + 1).timestamp()
+        return datetime.fromtimestamp(time, UTC).year
     except (ValueError, OverflowError, OSError):
-        return NAN  # 29 February in a year that has none, or beyond the calendar
+        return 0
+
+
+@lru_cache(maxsize=64)
+def _in_year(time: float, year: int) -> float:
+    """Return the same day and time in another year; NaN where it has none (29 February), or beyond the calendar."""
+    try:
+        return datetime.fromtimestamp(time, UTC).replace(year=year).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return NAN
 
 
 def _of(runs: Sequence[Run], time: float, around: float) -> Run:

@@ -168,13 +168,13 @@ def _is_gpu_table(lines: list[str]) -> bool:
         return False
     if any(line.lstrip().startswith("#") for line in heads):
         fitting = [line for line in lines if line.lstrip().startswith("#") or _DMON_ROW.fullmatch(line.strip())]
-        return len(fitting) >= 0.8 * len(lines)
+        return len(fitting) >= 0.6 * len(lines)
     sizes = {len(_SEPARATOR.split(head)) for head in (heads or lines[:1])}
     sizes |= {len(query[1].split(",")) for head in heads if (query := re.search(r"--query-gpu[= ](\S+)", head))}
-    fitting = [line for line in lines if len(_SEPARATOR.split(line)) in sizes or _quoted(line)]
-    return len(fitting) >= 0.6 * len(lines)
+    return sum(_fits(line, sizes) for line in lines) >= 0.6 * len(lines)
 
 
-def _quoted(line: str) -> bool:
-    """Tell a row of amd-smi, whose lists stand in quotes."""
-    return "\"['" in line or '"[' in line
+def _fits(line: str, sizes: set[int]) -> bool:
+    """Tell a row: as many cells as the header, more where numbers have decimal commas, or amd-smi's lists in quotes."""
+    cells = len(_SEPARATOR.split(line))
+    return cells in sizes or (cells > max(sizes) and line.lstrip()[:1].isdigit()) or "\"['" in line or '"[' in line
