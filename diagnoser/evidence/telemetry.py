@@ -14,6 +14,9 @@ from diagnoser.table import NAN, Group, Origin, Places, Table
 ROWS = 8192
 MOST_CARDS = 1024
 
+#: Memory in use is another's before the server begins.
+USED, BEFORE = "gpu.memory_used", "gpu.memory_before"
+
 #: Half a year, seconds: a time that lies so far before a run without a year is of the next one.
 _HALF_A_YEAR = 183 * 86400.0
 
@@ -54,8 +57,11 @@ class Telemetry:
                 if own is None:
                     own = taken[id(run)] = _table(run, medium, writer, group, self._kinds)
                 values = {name: column[row] for name, column in table.columns.items() if column[row] == column[row]}
+                own_time = in_clock(run, times[row])
+                if USED in values and _before(run, own_time, runs):
+                    values[BEFORE] = values.pop(USED)
                 place = Origin(table.source[row], table.line[row])
-                own.append(in_clock(run, times[row]), place, table.text[row], values, table.places[row])
+                own.append(own_time, place, table.text[row], values, table.places[row])
                 own.weight[-1] = table.weight[row]
                 if place.source not in run.parts:
                     run.sources.append(place.source)
@@ -94,6 +100,14 @@ def _of(runs: Sequence[Run], time: float, around: float) -> Run:
             if run.started - around <= own <= run.ended + around:
                 return run
     return runs[-1]
+
+
+def _before(run: Run, time: float, runs: Sequence[Run]) -> bool:
+    """Whether a moment lies before a run that was seen to begin, and in no other run."""
+    if not run.complete_start or run.started is None or run.time_known not in ("full", "yearless"):
+        return False
+    others = [one for one in runs if one is not run and one.started is not None and one.ended is not None]
+    return time < run.started and not any((one.started or 0) <= time <= (one.ended or 0) for one in others)
 
 
 def _table(run: Run, medium: str, writer: str, group: Group, kinds: Mapping[str, str]) -> Table:

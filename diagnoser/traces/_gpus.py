@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from diagnoser.model import Problem
 from diagnoser.observations import Claim, Measure
-from diagnoser.table import Group, Origin
+from diagnoser.table import Group, Origin, Places
 
 #: Longest line kept as proof, characters; columns of one table.
 TEXT = 400
@@ -36,10 +36,17 @@ class Cards:
         self._told: dict[str, dict[object, tuple[Origin, str]]] = {}
 
     def row(
-        self, part: str, line: int, text: str, time: float | None, group: Group, values: Mapping[str, float]
+        self,
+        part: str,
+        line: int,
+        text: str,
+        time: float | None,
+        group: Group,
+        values: Mapping[str, float],
+        places: Places | None = None,
     ) -> Measure:
         """Return one row of one card as a measurement."""
-        return Measure(self._writer, "gpu", Origin(part, line), time, text.strip()[:TEXT], dict(values), group)
+        return Measure(self._writer, "gpu", Origin(part, line), time, text.strip()[:TEXT], dict(values), group, places)
 
     def fact(self, name: str, value: object, part: str, line: int, text: str) -> None:
         """Remember what a row tells of a card."""

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Group
+from diagnoser.table import Group, Places
 from diagnoser.traces._cells import CellError, number
-from diagnoser.traces._gpus import COLUMNS, Cards, reasons
+from diagnoser.traces._gpus import COLUMNS, TEXT, Cards, reasons
 from diagnoser.traces._moments import moment
 from diagnoser.traces.base import Wanted
 
@@ -49,6 +49,9 @@ _TEXTS = frozenset({
     "gom.current", "gom.pending", "pci.domain", "pci.device", "pci.device_id", "pci.sub_device_id", "addressing_mode",
 })  # fmt: skip
 _LOST = ("[gpu is lost]", "[gpu requires reset]")
+#: Columns whose every value but 0 is a sign, and those that are told with it.
+_SIGN = re.compile(r"_reasons\.|^lost$|^ecc\.errors\.uncorrected|^remapped_rows\.failure")
+_BESIDE = re.compile(r"clocks\.(?:current\.)?sm|temperature\.gpu|power\.draw|power\.limit")
 #: Without any name for cards: a row that follows this soon is the next card's, seconds; and the most cards.
 _SAME_MOMENT = 0.05
 _MOST_CARDS = 16
@@ -143,7 +146,7 @@ class _Reading:
         if values.get("memory.total"):
             self.cards.fact("memory.total", values["memory.total"], part, line, text)
         if values:
-            yield self.cards.row(part, line, text, time, group, values)
+            yield self.cards.row(part, line, text, time, group, values, _signs(cells, values, group, line))
 
     def _group(self, cells: dict[str, str], time: float | None) -> Group:
         for name in _IDENTITY:
@@ -153,6 +156,17 @@ class _Reading:
         self._ordinal = (self._ordinal + 1) % _MOST_CARDS if together else 0
         self._last = time
         return (("gpu", str(self._ordinal)),)
+
+
+def _signs(cells: dict[str, str], values: dict[str, float], group: Group, line: int) -> Places | None:
+    """Say a sign of trouble with its column's name and what belongs to it: in a wide row of numbers nobody finds it."""
+    found = [name for name, value in values.items() if value and _SIGN.search(name)]
+    if not found:
+        return None
+    beside = [f"{name} {cells[name]}" for name in cells if _BESIDE.match(name)][:4]
+    card = f"gpu {group[0][1]}:"
+    shown = {name: f"{card} {name.split('_reasons.')[-1]} {cells.get(name, 'active')}" for name in found}
+    return {name: (line, ", ".join([text, *beside])[:TEXT]) for name, text in shown.items()}
 
 
 def _unit(name: str) -> str:
