@@ -45,7 +45,11 @@ class View:
         """Return whether a mask has one of the wanted bits set."""
         samples = self.scrapes.value(at, key(ref.terms[0].name)) or {}
         here = [one for labels, one in samples.items() if self.groups.get(labels, ()) == group]
-        taken = [(float(bool(int(one.value) & ref.bits)), one) for one in here if ref.terms[0].takes(one.labels)]
+        taken = [
+            (float(bool(int(one.value) & ref.bits)), one)
+            for one in here
+            if ref.terms[0].takes(one.labels) and 0 <= one.value < 1 << 63
+        ]
         return max(taken, key=lambda pair: pair[0], default=None)
 
     def mean(self, at: int, ref: MetricRef, group: Group) -> Found | None:

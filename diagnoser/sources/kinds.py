@@ -35,7 +35,7 @@ _METRIC_SAMPLE = re.compile(
 _COLUMN = re.compile(r"\"?[A-Za-z_][\w ./%()\[\]#+-]{0,80}\"?\Z")
 #: Lines that name the columns of a table of GPU figures: nvidia-smi's CSV, its dmon, rocm-smi and amd-smi.
 _GPU_HEAD = re.compile(
-    r"(?:\"?[a-z][a-z0-9_.]*(?: \[[^\]]*\])?\"?\s*(?:[,;\t]\s*|\Z))+\Z|"
+    r"(?:\"?[a-z][a-z0-9_.]*(?: \[[^\]]*\])?\"? *(?:[,;\t] *|\Z))+\Z|"
     r"#\s*(?:Date\s+)?(?:Time\s+)?gpu(?:\s+[a-z0-9_]+)+\s*\Z|"
     r"(?:timestamp,)?(?:device,.*\((?:%|[CWB]|VRAM%)\)|gpu,.*(?:gfx_activity|socket_power|hotspot))"
 )

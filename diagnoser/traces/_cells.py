@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import re
 
 #: What the tools write where a card cannot tell.
@@ -39,7 +41,7 @@ def number(cell: str, unit: str) -> float | None:
         return _WORDS[lower]
     if lower.startswith("0x"):
         try:
-            return float(int(lower, 16))
+            return float(int(lower[:20], 16))
         except ValueError:
             raise CellError(f"{_short(text)} is no number") from None
     found = _NUMBER.fullmatch(text)
@@ -50,7 +52,18 @@ def number(cell: str, unit: str) -> float | None:
     factor = _FACTORS.get((found[2] or unit).lower())
     if factor is None:
         raise CellError(f"{_short(text)} is in a unit that is not known")
-    return float(found[1]) * factor
+    value = float(found[1]) * factor
+    if not math.isfinite(value):
+        raise CellError(f"{_short(text)} is beyond any card")
+    return value
+
+
+def split(line: str, separator: str = ",") -> list[str]:
+    """Return the cells of a row; quotes keep separators together. Never raises."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, skipinitialspace=True))]
+    except (csv.Error, StopIteration):  # a carriage return, or a cell of more than 128 KiB
+        return [cell.strip() for cell in line.split(separator)]
 
 
 def _short(text: str) -> str:

@@ -6,14 +6,13 @@ output. The pretty table of a bare ``nvidia-smi`` is not read: it is one moment 
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.table import Group, Places
-from diagnoser.traces._cells import CellError, number
+from diagnoser.traces._cells import CellError, number, split
 from diagnoser.traces._gpus import COLUMNS, TEXT, Cards, reasons
 from diagnoser.traces._moments import moment
 from diagnoser.traces.base import Wanted
@@ -113,7 +112,7 @@ class _Reading:
                 told = "no column names: run nvidia-smi without noheader, or put its command line before the rows"
                 self.cards.fault(part, line, told)
             return
-        cells = [cell.strip() for cell in next(csv.reader([text], delimiter=self._separator, skipinitialspace=True))]
+        cells = split(text, self._separator)
         if len(cells) != len(self._names):
             more = " (a decimal comma?)" if len(cells) > len(self._names) else ""
             told = f"{len(cells)} cells under {len(self._names)} columns{more}: {text[:60]!r}"

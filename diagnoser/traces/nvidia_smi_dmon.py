@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -36,6 +37,7 @@ _UNITS = re.compile(r"#\s*(?:YYYYMMDD\s+)?(?:HH:MM:SS\s+)?Idx\s")
 #: Columns that are percentages where the line of units is missing.
 _PERCENT = frozenset({"sm", "mem", "enc", "dec", "jpg", "ofa", "pviol", "smutil", "mmaact", "dram", "gract", "smocc"})
 _DAY = 86400.0
+_TIME = re.compile(r"(\d\d?):(\d\d):(\d\d)")
 
 
 def recognise(head: str) -> bool:
@@ -96,13 +98,11 @@ class _Reading:
             return None
         if "Date" in row:
             return moment(f"{row['Date'].replace('/', '-')} {row['Time']}")
-        try:
-            hours, minutes, seconds = (int(piece) for piece in row["Time"].split(":"))
-        except ValueError:
+        found = _TIME.fullmatch(row["Time"])
+        if found is None:
             return None
-        time = hours * 3600.0 + minutes * 60.0 + seconds
-        while time < self._clock - _DAY / 2:
-            time += _DAY
+        time = int(found[1]) * 3600.0 + int(found[2]) * 60.0 + int(found[3])
+        time += _DAY * max(0, math.ceil((self._clock - _DAY / 2 - time) / _DAY))
         self._clock = time
         return time
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.traces._cells import CellError, number
+from diagnoser.traces._cells import CellError, number, split
 from diagnoser.traces._gpus import COLUMNS, Cards
 from diagnoser.traces._moments import moment
 from diagnoser.traces.base import Wanted
@@ -68,7 +67,7 @@ class _Reading:
     def take(self, part: str, line: int, text: str) -> Iterator[Observation]:
         if not text or text.upper().startswith(("WARNING", "ERROR")):
             return
-        cells = [cell.strip() for cell in next(csv.reader([text]))]
+        cells = split(text)
         if HEADER.match(text):
             self._names = cells[:COLUMNS]
             return
