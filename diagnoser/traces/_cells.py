@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from functools import lru_cache
 
 #: What the tools write where a card cannot tell.
 _MISSING = frozenset({"", "-", "n/a", "na", "nan", "none", "unknown", "err!", "unsupported", "not supported"})
@@ -28,6 +29,7 @@ class CellError(ValueError):
     """A cell that is no number, flag or sign for a missing value; the text says what was expected."""
 
 
+@lru_cache(maxsize=4096)
 def number(cell: str, unit: str) -> float | None:
     """Return a cell in the unit of the vocabulary; None where the card does not tell.
 

@@ -102,7 +102,7 @@ class _Reading:
     def take(self, part: str, line: int, text: str) -> Iterator[Observation]:
         if not text:
             return
-        found = _columns(text)
+        found = None if text[0].isdigit() else _columns(text)  # no column's name begins with a digit
         if found is not None:
             self._separator, self._names = found
             return
