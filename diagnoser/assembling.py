@@ -36,7 +36,7 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
     contexts = {one.run.id: _context(one, knowledge) for one in judgements}
     plan = recommend(findings, base.rules, contexts)
     serious = any(finding.severity != "info" for finding in findings)
-    watched = any(one.run.engine or one.run.tables for one in judgements)
+    watched = any(one.run.engine or any(medium != "gpu" for medium, _ in one.run.tables) for one in judgements)
     runs = [_run(one, knowledge) for one in judgements]
     return Report(
         schema_version=SCHEMA_VERSION,

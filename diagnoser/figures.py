@@ -10,6 +10,7 @@ from diagnoser import blocks
 from diagnoser.findings import FigureRow
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
+from diagnoser.rules.rows import Rows, rows_of
 from diagnoser.table import Table
 
 #: Slices of a sparkline: wide enough to show a wave, narrow enough for 80 columns.
@@ -31,6 +32,13 @@ SHOWN = (
     "cache.hit_rate",
     "preemptions",
     "spec.accept_length",
+    "gpu.util",
+    "gpu.sm_active",
+    "gpu.tensor_active",
+    "gpu.dram_active",
+    "gpu.power",
+    "gpu.temperature",
+    "gpu.sm_clock",
 )
 
 
@@ -43,7 +51,8 @@ COMPARABLE = 5
 def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
     """Return the shown series of a run; medians over loaded rows, extremes over all."""
     out: dict[str, FigureRow] = {}
-    every = [(table, _busy(table)) for table in run.tables.values()]
+    every = [(table, _busy(table)) for table in run.tables.values() if table.medium != "gpu"]
+    every += [(rows.table, _worked(rows)) for rows in rows_of(run)[0] if rows.table.medium == "gpu"]
     for name in SHOWN:
         series = vocabulary.series.get(name)
         if series is None:
@@ -153,6 +162,11 @@ def _busy(table: Table) -> list[bool]:
     if waiting is None:
         return [count != 0 for count in running]
     return [count != 0 or queue > 0 for count, queue in zip(running, waiting, strict=True)]
+
+
+def _worked(rows: Rows) -> list[bool]:
+    """Which rows of a GPU lie in moments in which the server had work."""
+    return [True] * len(rows.table) if rows.loaded is None else list(map(bool, rows.loaded))
 
 
 def _slices(times: list[float], values: list[float]) -> list[float | None]:

@@ -29,6 +29,11 @@ WORDS = {
 }
 
 
+def inputs(folder: Path) -> list[Path]:
+    """Return the inputs of a sample: the server's log, then what was captured beside it."""
+    return [folder / "server.log", *sorted(set(folder.iterdir()) - {folder / "server.log", folder / "expected.yaml"})]
+
+
 @pytest.fixture(scope="module")
 def knowledge() -> Knowledge:
     return Knowledge(Options())
@@ -38,9 +43,7 @@ def knowledge() -> Knowledge:
 def case(request: pytest.FixtureRequest, knowledge: Knowledge) -> tuple[dict[str, Any], Report]:
     """A sample's expectation and its report."""
     expected = yaml.safe_load((request.param / "expected.yaml").read_text(encoding="utf-8"))
-    beside = sorted(path for path in request.param.iterdir() if path.name not in ("server.log", "expected.yaml"))
-    session = Session([request.param / "server.log", *beside], knowledge=knowledge)
-    return expected, session.report
+    return expected, Session(inputs(request.param), knowledge=knowledge).report
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +92,8 @@ def test_exit_code(case: tuple[dict[str, Any], Report]) -> None:
 def test_reading(case: tuple[dict[str, Any], Report]) -> None:
     expected, report = case
     assert report.inputs[0].envelope == expected["envelope"]
-    assert report.inputs[0].problems == []
+    assert [one.problems for one in report.inputs] == [[] for _ in report.inputs]
+    assert len(report.runs) == 1 or len(report.inputs) == 1, "what lies beside a log is of its run"
     assert report.runs[0].engine == expected["engine"]
     assert report.runs[0].engine_version == expected["engine_version"]
 

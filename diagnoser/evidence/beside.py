@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 
 from diagnoser.evidence.metered import Meter, Metered
 from diagnoser.evidence.scrapes import by_server
+from diagnoser.evidence.telemetry import Telemetry, in_clock
 from diagnoser.knowledge.labels import LabelMap
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.model import Fact, Run
 from diagnoser.observations import Claim, Measure, Page, Scatter
-from diagnoser.table import NAN, Origin, Table
+from diagnoser.table import NAN, Origin, Places, Table
 
 #: Scrapes and measurements this long before a run began, or after its last line, may still speak of it, seconds.
 AROUND = 60.0
@@ -30,6 +32,7 @@ class Beside:
         self._meter: Meter | None = None
         self._pages: list[Page] = []
         self._measured: list[Measure | Scatter | Claim] = []
+        self._telemetry = Telemetry(self._kinds)
 
     def wanted(self, name: str) -> bool:
         """Whether any series or fact is made of the metric of this name."""
@@ -39,6 +42,10 @@ class Beside:
         """Take one observation; it is dealt out by ``attach``."""
         if isinstance(one, Page):
             self._pages.append(one)
+        elif isinstance(one, Measure) and one.medium == "gpu":
+            values, places = self._values(one)
+            if values:
+                self._telemetry.take(one, values, places)
         else:
             self._measured.append(one)
 
@@ -47,7 +54,10 @@ class Beside:
         metered = [one for scrapes in by_server(self._pages) for one in self._read_meter().read(scrapes)]
         logged = list(runs)
         # Engines first: what exporters of GPU figures tell goes to the runs that engines made.
+        own = {run.stream for run in runs}
         for one in sorted(metered, key=lambda one: one.writer not in ENGINES):
+            if _elsewhere(one, metered, own):
+                continue
             run = _spoken_of(one, logged if one.writer in ENGINES else runs, self._engine)
             if run is None:
                 run = _new_run(one.writer if one.writer in ENGINES else self._engine, one.server, one.first)
@@ -61,6 +71,10 @@ class Beside:
                 writer = observed.writer if observed.writer in ENGINES else self._engine
                 runs.append(_new_run(writer, "", origin))
             self._tell(_during(observed, runs), observed)
+        if (first := self._telemetry.first) is not None:
+            if not runs:
+                runs.append(_new_run(self._engine, "", first))
+            self._telemetry.deal(runs, AROUND)
 
     def _read_meter(self) -> Meter:
         if self._meter is None:
@@ -79,6 +93,17 @@ class Beside:
                 run.spreads.setdefault(name, []).append(one.spread)
             _note_source(run, one.spread.source)
             return
+        values, places = self._values(one)
+        if values:
+            key = (one.medium, one.group)
+            if key not in run.tables:
+                run.tables[key] = Table(one.group, self._kinds, ROWS, one.medium)
+            run.tables[key].append(NAN if one.time is None else one.time, one.origin, one.text, values, places)
+            _note_source(run, one.origin.source)
+
+    def _values(self, one: Measure) -> tuple[dict[str, float], Places | None]:
+        """Return a row's numbers by series, and where each of them stands."""
+        labels = self._labels_of(one.writer)
         values: dict[str, float] = {}
         places: dict[str, tuple[int, str]] = {}
         for label, number in one.values.items():
@@ -87,12 +112,7 @@ class Beside:
                     values[name] = number
                     if one.places and label in one.places:
                         places[name] = one.places[label]
-        if values:
-            key = (one.medium, one.group)
-            if key not in run.tables:
-                run.tables[key] = Table(one.group, self._kinds, ROWS, one.medium)
-            run.tables[key].append(NAN if one.time is None else one.time, one.origin, one.text, values, places or None)
-            _note_source(run, one.origin.source)
+        return values, places or None
 
     def _labels_of(self, writer: str) -> LabelMap:
         if writer not in self._labels:
@@ -122,6 +142,18 @@ def _spoken_of(one: Metered, runs: Sequence[Run], engine: str) -> Run | None:
     return last[0] if last else None
 
 
+def _elsewhere(one: Metered, metered: Sequence[Metered], streams: set[str]) -> bool:
+    """Whether figures of GPUs are of a pod of another server: its exporter names pods, and that of a log is another."""
+    if one.writer in ENGINES or not one.server:
+        return False
+    named = [
+        other.server
+        for other in metered
+        if other.server and any(stream and _same(stream, other.server) for stream in streams)
+    ]
+    return bool(named) and one.server not in named
+
+
 def _same(stream: str, server: str) -> bool:
     """Whether a writer of a log and a scraped server bear one name: a pod's is part of ``pod/container``."""
     return server in stream or stream in server
@@ -142,7 +174,12 @@ def _during(one: Measure | Scatter | Claim, runs: Sequence[Run]) -> Run:
 def _give(run: Run, one: Metered) -> None:
     run.engine = run.engine or (one.writer if one.writer in ENGINES else "")
     for group, table in one.tables.items():
-        run.tables[table.medium, group] = table
+        key = (table.medium, group)
+        if table.medium == "gpu":
+            table.time = array("d", (in_clock(run, time) for time in table.time))
+            if key in run.tables:  # a card of another pod or node
+                key = (table.medium, (*group, ("on", one.server)))
+        run.tables[key] = table
     for name, spreads in one.spreads.items():
         run.spreads.setdefault(name, []).extend(spreads)
     for name, fact in one.facts.items():

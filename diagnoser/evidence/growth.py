@@ -27,6 +27,8 @@ class View:
     def number(self, at: int, ref: MetricRef, group: Group, series: Series) -> Found | None:
         """Return what a series is on page ``at``; None where the page, or the one before it, does not tell."""
         page = self.scrapes.pages[at]
+        if ref.bits:
+            return self._flag(at, ref, group)
         combine = max if series.unit == "ratio" and series.kind == "gauge" and not ref.over else _added
         if ref.over:
             grow = all(_counts(term, page.counters) for term in (*ref.terms, *ref.over))
@@ -40,6 +42,17 @@ class View:
         before = self.scrapes.pages[at - 1].time
         passed = page.time - before if page.time is not None and before is not None else 0.0
         return (found[0] / passed, found[1]) if passed > 0 else None
+
+    def _flag(self, at: int, ref: MetricRef, group: Group) -> Found | None:
+        """Return whether a mask has one of the wanted bits set."""
+        samples = self.scrapes.value(at, key(ref.terms[0].name)) or {}
+        here = [one for labels, one in samples.items() if self.groups.get(labels, ()) == group]
+        taken = [
+            (float(bool(int(one.value) & ref.bits)), one)
+            for one in here
+            if ref.terms[0].takes(one.labels) and 0 <= one.value < 1 << 63
+        ]
+        return max(taken, key=lambda pair: pair[0], default=None)
 
     def mean(self, at: int, ref: MetricRef, group: Group) -> Found | None:
         """Return the mean of a histogram between page ``at`` and the one before."""

@@ -10,6 +10,7 @@ positive(NAME)              the value where it is above zero: what reads 0 while
 NAME / OTHER                a share: of what two counters grew by, or of two levels
 NAME + OTHER                added up, in any of these places
 NAME * 0.001                in another unit
+NAME & 0x40                 1 where one of these bits is set, 0 where none is
 NAME[label]                 the text of a label (facts only)
 ```
 """
@@ -25,6 +26,7 @@ _MATCH = re.compile(r'\s*([A-Za-z_]\w*)\s*(=~|!=|=)\s*"([^"]*)"\s*(?:,|\Z)')
 _TERM = re.compile(rf"({_NAME})\s*(?:\{{(.*)\}})?\s*(?:\[(\w+)\])?\Z")
 _SCALE = re.compile(r"(.*)\s\*\s([\d.eE+-]+)\Z")
 _FORM = re.compile(r"(rate|positive|valid)\((.*)\)\Z")
+_BITS = re.compile(r"(.*)\s&\s(0x[0-9A-Fa-f]+|\d+)\Z")
 
 #: Ends of the names of counters; a metric whose page says so is one too.
 COUNTERS = ("_total", "_sum", "_count", "_bucket")
@@ -53,12 +55,16 @@ def _holds(value: str, operator: str, text: str) -> bool:
 
 
 class MetricRef(NamedTuple):
-    """A parsed reference: ``over`` is empty unless it is a share; ``form`` is "", "rate", "positive" or "valid"."""
+    """A parsed reference: ``over`` is empty unless it is a share; ``form`` is "", "rate", "positive" or "valid".
+
+    ``bits`` is 0 unless the value is a mask of which some bits are asked for.
+    """
 
     terms: tuple[Term, ...]
     over: tuple[Term, ...] = ()
     form: str = ""
     scale: float = 1.0
+    bits: int = 0
 
 
 def key(name: str) -> str:
@@ -68,7 +74,9 @@ def key(name: str) -> str:
 
 def parse_ref(text: str) -> MetricRef:
     """Parse a reference. Raises MetricRefError."""
-    body, scale = text.strip(), 1.0
+    body, scale, bits = text.strip(), 1.0, 0
+    if found := _BITS.match(body):
+        body, bits = found[1].strip(), int(found[2], 0)
     if found := _SCALE.match(body):
         try:
             body, scale = found[1].strip(), float(found[2])
@@ -78,7 +86,8 @@ def parse_ref(text: str) -> MetricRef:
     if form:
         body = form[2]
     left, slash, right = body.partition(" / ")
-    return MetricRef(_terms(left, text), _terms(right, text) if slash else (), form[1] if form else "", scale)
+    over = _terms(right, text) if slash else ()
+    return MetricRef(_terms(left, text), over, form[1] if form else "", scale, bits)
 
 
 def _terms(text: str, whole: str) -> tuple[Term, ...]:

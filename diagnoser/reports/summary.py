@@ -18,7 +18,9 @@ ENDS = {
 
 def recognised(report: Report) -> bool:
     """Whether anything in the input came from an inference server or was judged: else nothing was looked at."""
-    return bool(report.findings) or any(run.engine or run.stats_samples or run.scrapes for run in report.runs)
+    return bool(report.findings) or any(
+        run.engine or run.stats_samples or run.scrapes or run.figures for run in report.runs
+    )
 
 
 def verdict(report: Report) -> str:

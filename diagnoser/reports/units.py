@@ -7,6 +7,7 @@ from datetime import datetime
 
 from diagnoser.times import duration
 
+_SUFFIXES = {"watts": "W", "celsius": "C", "MHz": "MHz", "GiB/s": "GiB/s"}
 _STAMP = re.compile(r"(?:(?:(\d{4})-)?(\d\d)-(\d\d)[T ])?(\d\d):(\d\d):(\d\d)")
 _DATE = re.compile(r"\b(?:\d{4}-)?\d\d-\d\d[T ](?=\d\d:\d\d)")
 
@@ -36,6 +37,8 @@ def quantity(value: float, unit: str) -> str:
         return duration(value)
     if unit == "gib":
         return f"{number(value)} GiB"
+    if unit in _SUFFIXES:
+        return f"{number(value)} {_SUFFIXES[unit]}"
     if unit == "flag":
         return "on" if value >= 0.5 else "off"
     return number(value)

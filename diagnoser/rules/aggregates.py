@@ -13,7 +13,7 @@ from diagnoser.rules.measures import corr, mean, percentile, slope, values_of
 from diagnoser.rules.model import Node
 from diagnoser.rules.nodes import walk
 from diagnoser.rules.parts import Part, compile_aggregate, gather, preferred
-from diagnoser.rules.rows import Rows, order
+from diagnoser.rules.rows import Rows, rows_of
 from diagnoser.rules.value import UNKNOWN, Answer, Value, unknown
 from diagnoser.rules.vector import Undecided
 
@@ -35,11 +35,7 @@ class Samples:
         self._scalar = scalar
         self._missing = missing
         self._loaded = loaded
-        self.rows = list(order(Rows(table) for table in run.tables.values() if len(table)))
-        #: What the server itself told: its statistics lines, its metrics where it printed none.
-        told = {rows.table.medium for rows in self.rows}
-        speaks = next((medium for medium in ("log", "metrics") if medium in told), "")
-        self.served = [rows for rows in self.rows if rows.table.medium == speaks]
+        self.rows, self.served = rows_of(run)
         self._answers: dict[Node, Answer] = {}
 
     def answer(self, node: Node) -> Answer:

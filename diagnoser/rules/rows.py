@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress, pairwise
 from operator import eq
 
+from diagnoser.model import Run
+from diagnoser.rules.alongside import at_work
 from diagnoser.table import Table
 
 #: Series whose sum says whether a server has work.
@@ -27,6 +29,8 @@ class Rows:
 
     def __init__(self, table: Table) -> None:
         self.table = table
+        #: Tables of the server itself, for one that does not know whether the server had work.
+        self.served: Sequence[Rows] = ()
         self._present: dict[str, bytes | None] = {}
         self._selected: dict[tuple[frozenset[str], bool], bytes | None] = {}
 
@@ -105,11 +109,12 @@ class Rows:
     def loaded(self) -> bytes | None:
         """Rows with work: running, waiting, swapped or deferred requests, or some that begin.
 
-        A row that prints none of these goes with the last row that did; before the first one it counts as loaded.
+        A row that prints none of these goes with the last row that did; before the first one it counts as loaded. A
+        table of GPU figures goes by the server's own tables.
         """
         columns = [self.table.columns[name] for name in LOAD if name in self.table.columns]
         if not columns:
-            return None
+            return at_work(self, self.served) if self.served else None
         out, state = bytearray(), True
         for row in zip(*columns, strict=True):
             known = False
@@ -170,3 +175,16 @@ def intersect(masks: Iterable[bytes | None]) -> bytes | None:
 def order(rows: Iterable[Rows]) -> Iterator[Rows]:
     """Yield tables by their rank, so that results do not depend on the order in which ranks first spoke."""
     yield from sorted(rows, key=lambda one: one.table.group)
+
+
+def rows_of(run: Run) -> tuple[list[Rows], list[Rows]]:
+    """Return all tables of a run, and those that the server itself told: its statistics lines, else its metrics."""
+    every = list(order(Rows(table) for table in run.tables.values() if len(table)))
+    told = {rows.table.medium for rows in every}
+    speaks = next((medium for medium in ("log", "metrics") if medium in told), "")
+    served = [rows for rows in every if rows.table.medium == speaks]
+    if run.time_known in ("full", "yearless"):
+        for rows in every:
+            if rows.table.medium == "gpu":
+                rows.served = served
+    return every, served

@@ -33,6 +33,20 @@ _METRIC_SAMPLE = re.compile(
     rf"{_METRIC_NAME}(?:\{{.*\}})?[ \t]+(?:[+-]?(?:\d[\d.eE+-]*|Inf)|NaN)(?:[ \t]+[-\d.]+)?(?: # .*)?\Z"
 )
 _COLUMN = re.compile(r"\"?[A-Za-z_][\w ./%()\[\]#+-]{0,80}\"?\Z")
+#: Lines that name the columns of a table of GPU figures: nvidia-smi's CSV, its dmon, rocm-smi and amd-smi.
+_GPU_HEAD = re.compile(
+    r"(?:\"?[a-z][a-z0-9_.]*(?: \[[^\]]*\])?\"? *(?:[,;\t] *|\Z))+\Z|"
+    r"#\s*(?:Date\s+)?(?:Time\s+)?gpu(?:\s+[a-z0-9_]+)+\s*\Z|"
+    r"(?:timestamp,)?(?:device,.*\((?:%|[CWB]|VRAM%)\)|gpu,.*(?:gfx_activity|socket_power|hotspot))"
+)
+_GPU_WORD = re.compile(
+    r"\b(?:utilization\.\w|memory\.(?:used|free|total)|power\.draw|temperature\.\w|clocks[._]\w|ecc\.errors|pstate)|"
+    r"^#|^(?:timestamp,)?(?:device|gpu),"
+)
+_GPU_QUERY = re.compile(r"nvidia-smi\b.*--query-gpu")
+_GPU_ROW = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3},|(?:[^,]{1,48}, )*\d+(?:\.\d+)? (?:%|MiB|W|MHz)(?:,|\Z)")
+_DMON_ROW = re.compile(r"(?:\d{4}[-/]?\d\d[-/]?\d\d\s+)?(?:\d\d:\d\d:\d\d\s+)?\d+(?:\s+(?:-|[\d.]+))+")
+_SEPARATOR = re.compile(r"[,;\t]")
 #: Keys that a JSON object of a logger has: a text and, beside it, a time or a level.
 _TEXT_KEYS = {"log", "message", "msg", "event", "text", "fields", "body"}
 _STAMP_KEYS = {
@@ -78,7 +92,7 @@ def _kind(text: str, lines: list[str]) -> str:
         return "yaml"
     if _DESCRIBED.match(text) or _EVENT_TABLE.match(text):
         return "kubectl"
-    if _is_csv(lines):
+    if _is_csv(lines) or _is_gpu_table(lines):
         return "csv"
     if text[:64].lower().startswith(("<!doctype", "<html", "<?xml")):
         return "unknown"
@@ -154,3 +168,23 @@ def _is_csv(lines: list[str]) -> bool:
         if fitting >= 0.9 * len(rows) and (rows or len(header) > 2):
             return True
     return False
+
+
+def _is_gpu_table(lines: list[str]) -> bool:
+    """Tell GPU figures whose header comes late, comes again, or was left out; a log that quotes some is none."""
+    heads = [line for line in lines[:40] if _GPU_HEAD.match(line.strip()) and _GPU_WORD.search(line.strip())]
+    heads += [line for line in lines[:5] if _GPU_QUERY.search(line)]
+    if not heads and not (lines and _GPU_ROW.match(lines[0])):
+        return False
+    if any(line.lstrip().startswith("#") for line in heads):
+        fitting = [line for line in lines if line.lstrip().startswith("#") or _DMON_ROW.fullmatch(line.strip())]
+        return len(fitting) >= 0.6 * len(lines)
+    sizes = {len(_SEPARATOR.split(head)) for head in (heads or lines[:1])}
+    sizes |= {len(query[1].split(",")) for head in heads if (query := re.search(r"--query-gpu[= ](\S+)", head))}
+    return sum(_fits(line, sizes) for line in lines) >= 0.6 * len(lines)
+
+
+def _fits(line: str, sizes: set[int]) -> bool:
+    """Tell a row: as many cells as the header, more where numbers have decimal commas, or amd-smi's lists in quotes."""
+    cells = len(_SEPARATOR.split(line))
+    return cells in sizes or (cells > max(sizes) and line.lstrip()[:1].isdigit()) or "\"['" in line or '"[' in line
