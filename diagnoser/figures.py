@@ -26,6 +26,15 @@ SHOWN = (
     "cache.hit_rate",
     "preemptions",
     "spec.accept_length",
+    "profile.comm_share",
+    "profile.gemm_share",
+    "profile.attention_share",
+    "profile.moe_share",
+    "profile.idle_share",
+    "profile.kernel_median",
+    "profile.short_share",
+    "profile.prefill_share",
+    "profile.graph_launches",
 )
 
 

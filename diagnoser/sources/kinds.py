@@ -42,11 +42,19 @@ _STAMP_KEYS = {
 _JSON_START = re.compile(r"(?:\{\s*(?:\"|\}|\Z)|\[\s*(?:[{\[\]]|\Z|\"[^\"]*\"\s*[,\]]|-?\d[\d.eE+-]*\s*(?:,|\]\s*\Z)))")
 _JSON_LOG_START = re.compile(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|PRIORITY|SYSLOG_[A-Z]+)\"\s*:")
 
+#: What ``nsys stats`` prints before its first table, and the header of one.
+_REPORT_START = re.compile(
+    r"\s*(?:Processing \[|Generating (?:SQLite file|CUDA \w+ Statistics)|NOTICE: Existing SQLite export|Exporting \d+ events"
+    r"|Using \S+ (?:for SQL queries|file for stats)|\*\* .{1,80}:\s*\Z|SKIPPED: |[A-Z]\w+ .{0,60}Statistics(?: \(\w+\)|:)"
+    r"|Time ?\(%\)  |Start \([a-z]+\)  )"
+)
+_REPORT_HEADER = re.compile(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \([a-z]+\)\"?[,\t ]+\"?Duration \()")
+
 
 def sniff(head: bytes) -> tuple[str, str, str]:
     """Judge the first 64 KiB of an input: (kind, state, why it cannot be read).
 
-    ``kind`` is one of "log", "metrics", "json", "csv", "sqlite", "unknown"; ``state`` is "ok", "empty" or "binary".
+    ``kind`` is one of "log", "metrics", "json", "csv", "reports", "sqlite", "unknown"; ``state`` is "ok", "empty" or "binary".
     The reason is "" when the state is "ok".
     """
     if not head.strip(b" \t\r\n"):
@@ -70,6 +78,8 @@ def _kind(text: str, lines: list[str]) -> str:
         return kind
     if _is_csv(lines):
         return "csv"
+    if _is_reports(lines):
+        return "reports"
     if text[:64].lower().startswith(("<!doctype", "<html", "<?xml")):
         return "unknown"
     return "log"
@@ -126,6 +136,11 @@ def _is_log(value: dict[str, Any]) -> bool:
         return True
     keys = {key.lower() for key in value}
     return bool(keys & _TEXT_KEYS) and bool(keys & _STAMP_KEYS)
+
+
+def _is_reports(lines: list[str]) -> bool:
+    """Tell tables of a profiler after each other, with what it says about its work around them."""
+    return bool(lines and _REPORT_START.match(lines[0])) and any(_REPORT_HEADER.match(line) for line in lines)
 
 
 def _is_csv(lines: list[str]) -> bool:

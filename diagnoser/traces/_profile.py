@@ -1,0 +1,234 @@
+"""One profile as numbers: where the time of GPUs and of the host went, whatever profiler wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import exp, inf, log
+
+from diagnoser.knowledge.kernels import Names, kernel_names
+from diagnoser.model import Problem
+from diagnoser.observations import Measure
+from diagnoser.table import Origin
+from diagnoser.traces._gaps import Work
+
+#: Kernels below this, seconds, take about as long as launching them.
+SHORT = 10e-6
+#: Names told apart, and characters kept of one.
+MOST_NAMES = 20_000
+NAME = 300
+#: Characters kept of a proof.
+PROOF = 400
+#: Kernels that graphs hide may take this share of the time before shares of the others mean nothing.
+HIDDEN = 0.1
+
+GRAPHS = (
+    "the kernels inside CUDA graphs were not recorded, so shares of kernels are left out; "
+    "profile again with nsys profile --cuda-graph-trace=node"
+)
+
+
+@dataclass(slots=True)
+class Part:
+    """Time in seconds and number of what bore one name, or belongs to one class; where its largest entry stands."""
+
+    time: float = 0.0
+    count: float = 0.0
+    most: float = 0.0
+    place: tuple[int, str] = (0, "")
+
+
+@dataclass(slots=True)
+class Section:
+    """One kind of name (kernels, API calls, …) by class. ``names`` are few enough to be kept one by one."""
+
+    of: Names
+    time: float = 0.0
+    count: float = 0.0
+    classes: dict[str, Part] = field(default_factory=dict)
+    names: dict[str, Part] = field(default_factory=dict)
+    known: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self, name: str, time: float, count: float = 1, place: tuple[int, str] | None = None) -> None:
+        """Add a call or kernel (or ``count`` of them, ``time`` in all); what is no number or negative is passed over."""
+        if not (0 <= time < inf and 0 < count < inf):
+            return
+        name = name[:NAME]
+        self.time += time
+        self.count += count
+        found = self.known.get(name)
+        if found is None:
+            found = self.of.of(name)
+            if len(self.known) < MOST_NAMES:
+                self.known[name] = found
+        if place is None and (name in self.names or len(self.names) < MOST_NAMES):
+            one = self.names.setdefault(name, Part())
+            one.time += time
+            one.count += count
+        for label in found:
+            part = self.classes.setdefault(label, Part())
+            part.time += time
+            part.count += count
+            if place is not None and time > part.most:
+                part.most, part.place = time, (place[0], place[1][:PROOF])
+
+    def share(self, label: str) -> float:
+        """Return the share of time that a class takes."""
+        return self.classes[label].time / self.time if label in self.classes and self.time else 0.0
+
+    def places(self) -> dict[str, tuple[int, str]]:
+        """Return the heaviest name of each class: its line, or in words where no line is of it alone."""
+        out = {label: part.place for label, part in self.classes.items() if part.place[1]}
+        for name, one in sorted(self.names.items(), key=lambda item: -item[1].time):
+            for label in self.known.get(name, ()):
+                text = (
+                    f"{name}: {one.time:.3g} s in {one.count:,.0f}, {percent(one.time / (self.time or 1))} of the time"
+                )
+                out.setdefault(label, (0, text[:PROOF]))
+        return out
+
+
+class Profile:
+    """Collects what a profile holds; every time is in seconds."""
+
+    def __init__(self) -> None:
+        names = kernel_names()
+        self.kernels, self.calls = Section(names.kernels), Section(names.calls)
+        self.system, self.steps = Section(names.system), Section(names.steps)
+        self.work = Work()
+        self.copies: float | None = None  # None: nobody looked
+        self.graphs = 0.0
+        self.lengths: dict[int, float] = {}
+
+    def kernel(
+        self, name: str, time: float, length: float, count: float = 1, place: tuple[int, str] | None = None
+    ) -> None:
+        """Add kernels of one name that took ``time`` in all and ``length`` each (the median, where it is known)."""
+        self.kernels.add(name, time, count, place)
+        if 0 < length < inf and 0 < count < inf:
+            bin_ = round(log(length) * 100)  # one per cent wide
+            self.lengths[bin_] = self.lengths.get(bin_, 0) + count
+
+    def copy(self, time: float) -> None:
+        """Add time of copies on the GPU; 0 says that copies were looked for."""
+        self.copies = (self.copies or 0.0) + (time if 0 <= time < inf else 0.0)
+
+    def graph(self, device: int, start: float, end: float) -> None:
+        """Add a graph whose kernels were not recorded one by one."""
+        if start <= end < inf:
+            self.graphs += end - start
+            self.work.add(device, start, end)
+
+    def problems(self, source: str) -> Iterator[Problem]:
+        """Yield what limits the view."""
+        if self._hidden():
+            yield Problem(source, None, GRAPHS)
+        if self.work.left_out:
+            text = (
+                f"gaps were looked for between the first {len(self.work):,} kernels, of {self.work.left_out:,} more not"
+            )
+            yield Problem(source, None, text)
+
+    def measure(self, writer: str, origin: Origin) -> Measure | None:
+        """Return the numbers; None when nothing was recorded that tells anything."""
+        values: dict[str, float] = {}
+        places: dict[str, tuple[int, str]] = {}
+        if self.kernels.time and not self._hidden():
+            for label in self.kernels.of.classes:
+                values[f"{label} share"] = self.kernels.share(label)
+            places |= {f"{label} share": place for label, place in self.kernels.places().items()}
+            values |= self._lengths_told()
+        values |= self._idle() | self._host() | self._stepped()
+        if self.copies is not None and self.kernels.time:
+            values["copy share"] = self.copies / (self.copies + self.kernels.time + self.graphs)
+        if not values:
+            return None
+        return Measure(writer, "profile", origin, None, told(values), values, places=places or None)
+
+    def _hidden(self) -> bool:
+        """Whether graphs ran whose kernels are not among the kernels."""
+        if self.graphs > HIDDEN * (self.kernels.time + self.graphs):
+            return True
+        graph, launch = self.calls.classes.get("graph"), self.calls.classes.get("launch")
+        if graph is None or graph.count == 0 or self.kernels.count == 0:
+            return False
+        # Kernels of a graph have no launch of their own: where all are launched, those of the graphs are missing.
+        return launch is not None and self.kernels.count <= 1.05 * launch.count
+
+    def _lengths_told(self) -> dict[str, float]:
+        out = {"kernels": self.kernels.count, "kernel time": self.kernels.time}
+        total, seen = sum(self.lengths.values()), 0.0
+        for one in sorted(self.lengths):
+            seen += self.lengths[one]
+            if seen >= total / 2:
+                out["median kernel"] = exp(one / 100)
+                break
+        if total:
+            limit = log(SHORT) * 100
+            out["short kernels"] = sum(count for one, count in self.lengths.items() if one < limit) / total
+        return out
+
+    def _idle(self) -> dict[str, float]:
+        gaps = self.work.gaps()
+        if gaps is None or gaps.busy + gaps.launch + gaps.step <= 0:
+            return {}
+        loop = gaps.span - gaps.pause
+        out = {"idle share": (gaps.launch + gaps.step) / loop, "pause share": gaps.pause / gaps.span}
+        out |= {"launch gaps": gaps.launch / loop, "step gaps": gaps.step / loop}
+        if not self._hidden() and not self.work.left_out:
+            out["kernels per second"] = self.kernels.count / loop
+        return out
+
+    def _host(self) -> dict[str, float]:
+        out: dict[str, float] = {}
+        calls = self.calls
+        if calls.count:
+            for label in ("launch", "graph"):
+                out[f"{label} calls"] = calls.classes[label].count if label in calls.classes else 0.0
+            if calls.time:
+                out |= {f"{label} share of calls": calls.share(label) for label in ("launch", "wait", "copy")}
+            if self.kernels.time and not self._hidden():
+                launches = sum(calls.classes[one].time for one in ("launch", "graph") if one in calls.classes)
+                out["launch time"] = launches / self.kernels.time
+        if self.system.time:
+            out["waiting share"] = self.system.share("wait")
+        return out
+
+    def _stepped(self) -> dict[str, float]:
+        steps = [self.steps.classes[one] for one in ("decode", "prefill") if one in self.steps.classes]
+        total = sum(one.time for one in steps)
+        if not total:
+            return {}
+        out = {"prefill share": self.steps.classes["prefill"].time / total if "prefill" in self.steps.classes else 0.0}
+        if self.kernels.count:
+            out["kernels per step"] = self.kernels.count / sum(one.count for one in steps)
+        return out
+
+
+def told(values: dict[str, float]) -> str:
+    """Write a profile in one line, heaviest first: what is shown as proof."""
+    shares = [(label, values[label]) for label in values if label.endswith(" share") and label not in _BESIDE]
+    parts = [
+        f"{label.removesuffix(' share')} {percent(share)}" for label, share in sorted(shares, key=lambda one: -one[1])
+    ]
+    parts += [
+        f"{label} {percent(values[label])}" for label in ("idle share", "step gaps", "launch gaps") if label in values
+    ]
+    if "median kernel" in values:
+        parts.append(f"median kernel {values['median kernel'] * 1e6:.3g} us")
+    if "short kernels" in values:
+        parts.append(f"{percent(values['short kernels'])} of kernels under {SHORT * 1e6:.0f} us")
+    parts += [f"{values[label]:,.0f} {label}" for label in ("launch calls", "graph calls") if label in values]
+    if "prefill share" in values:
+        parts.append(f"prompts {percent(values['prefill share'])} of step time")
+    if "waiting share" in values:
+        parts.append(f"waiting {percent(values['waiting share'])} of system calls")
+    return "profile: " + ", ".join(parts)
+
+
+_BESIDE = frozenset({"idle share", "pause share", "waiting share", "prefill share", "attention_triton share"})
+
+
+def percent(share: float) -> str:
+    """Write a share without a space before the sign being lost to a break: ``41 %``."""
+    return f"{share * 100:.0f} %"
