@@ -15,7 +15,7 @@ SECTIONS = ("kernels", "calls", "system", "steps")
 #: Most pieces of one class, and the length of one.
 PIECES = 64
 SHORTEST, LONGEST = 3, 64
-#: Characters of a name that are looked at: what a kernel is stands at its start, its template arguments may go on for pages.
+#: Characters of a name that are looked at: what a kernel is stands at its start, template arguments may fill pages.
 NAME = 2000
 
 _KEYS = ("title", "source", "pieces", "within")

@@ -44,9 +44,9 @@ _JSON_LOG_START = re.compile(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|
 
 #: What ``nsys stats`` prints before its first table, and the header of one.
 _REPORT_START = re.compile(
-    r"\s*(?:Processing \[|Generating (?:SQLite file|CUDA \w+ Statistics)|NOTICE: Existing SQLite export|Exporting \d+ events"
-    r"|Using \S+ (?:for SQL queries|file for stats)|\*\* .{1,80}:\s*\Z|SKIPPED: |[A-Z]\w+ .{0,60}Statistics(?: \(\w+\)|:)"
-    r"|Time ?\(%\)  |Start \([a-z]+\)  )"
+    r"\s*(?:Processing \[|Generating (?:SQLite file|CUDA \w+ Statistics)|NOTICE: Existing SQLite export"
+    r"|Exporting \d+ events|Using \S+ (?:for SQL queries|file for stats)|\*\* .{1,80}:\s*\Z|SKIPPED: "
+    r"|[A-Z]\w+ .{0,60}Statistics(?: \(\w+\)|:)|Time ?\(%\)  |Start \([a-z]+\)  )"
 )
 _REPORT_HEADER = re.compile(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \([a-z]+\)\"?[,\t ]+\"?Duration \()")
 
@@ -54,8 +54,8 @@ _REPORT_HEADER = re.compile(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Star
 def sniff(head: bytes) -> tuple[str, str, str]:
     """Judge the first 64 KiB of an input: (kind, state, why it cannot be read).
 
-    ``kind`` is one of "log", "metrics", "json", "csv", "reports", "sqlite", "unknown"; ``state`` is "ok", "empty" or "binary".
-    The reason is "" when the state is "ok".
+    ``kind`` is one of "log", "metrics", "json", "csv", "reports", "sqlite", "unknown"; ``state`` is "ok",
+    "empty" or "binary". The reason is "" when the state is "ok".
     """
     if not head.strip(b" \t\r\n"):
         return "unknown", "empty", "empty: nothing was written to it"

@@ -17,7 +17,8 @@ MAX_LINE = BLOCK
 class Source:
     """An input in one or several parts, in the order they were written.
 
-    ``kind`` is "log", "metrics", "json", "csv", "reports", "sqlite" or "unknown"; ``state`` is "ok", "empty" or "binary".
+    ``kind`` is "log", "metrics", "json", "csv", "reports", "sqlite" or "unknown"; ``state`` is "ok", "empty" or
+    "binary".
     ``bytes`` (decompressed) and ``lines`` count what the last reading gave. ``problems`` says what could not be read.
     """
 

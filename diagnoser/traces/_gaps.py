@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass
 
-#: Gaps shorter than this, seconds, are the price of launching kernels one by one: a launch from Python takes 5 to 50 us.
+#: Gaps shorter than this, seconds, are the price of launching kernels one by one: each takes Python 5 to 50 us.
 LAUNCH = 100e-6
 #: Gaps longer than this, seconds, are no part of the engine's loop: there was nothing to do, or it stood still.
 PAUSE = 0.1

@@ -3,89 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from math import exp, inf, log
 
-from diagnoser.knowledge.kernels import Names, kernel_names
+from diagnoser.knowledge.kernels import kernel_names
 from diagnoser.model import Problem
-from diagnoser.observations import Measure
+from diagnoser.observations import Claim, Measure, Observation
 from diagnoser.table import Origin
 from diagnoser.traces._gaps import Work
+from diagnoser.traces._named import Section, percent
 
 #: Kernels below this, seconds, take about as long as launching them.
 SHORT = 10e-6
-#: Names told apart, and characters kept of one.
-MOST_NAMES = 20_000
-NAME = 300
-#: Characters kept of a proof.
-PROOF = 400
 #: Kernels that graphs hide may take this share of the time before shares of the others mean nothing.
 HIDDEN = 0.1
+#: Characters kept of the name of a GPU.
+GPU = 80
 
 GRAPHS = (
     "the kernels inside CUDA graphs were not recorded, so shares of kernels are left out; "
     "profile again with nsys profile --cuda-graph-trace=node"
 )
 
-
-@dataclass(slots=True)
-class Part:
-    """Time in seconds and number of what bore one name, or belongs to one class; where its largest entry stands."""
-
-    time: float = 0.0
-    count: float = 0.0
-    most: float = 0.0
-    place: tuple[int, str] = (0, "")
-
-
-@dataclass(slots=True)
-class Section:
-    """One kind of name (kernels, API calls, …) by class. ``names`` are few enough to be kept one by one."""
-
-    of: Names
-    time: float = 0.0
-    count: float = 0.0
-    classes: dict[str, Part] = field(default_factory=dict)
-    names: dict[str, Part] = field(default_factory=dict)
-    known: dict[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def add(self, name: str, time: float, count: float = 1, place: tuple[int, str] | None = None) -> None:
-        """Add a call or kernel (or ``count`` of them, ``time`` in all); what is no number or negative is passed over."""
-        if not (0 <= time < inf and 0 < count < inf):
-            return
-        name = name[:NAME]
-        self.time += time
-        self.count += count
-        found = self.known.get(name)
-        if found is None:
-            found = self.of.of(name)
-            if len(self.known) < MOST_NAMES:
-                self.known[name] = found
-        if place is None and (name in self.names or len(self.names) < MOST_NAMES):
-            one = self.names.setdefault(name, Part())
-            one.time += time
-            one.count += count
-        for label in found:
-            part = self.classes.setdefault(label, Part())
-            part.time += time
-            part.count += count
-            if place is not None and time > part.most:
-                part.most, part.place = time, (place[0], place[1][:PROOF])
-
-    def share(self, label: str) -> float:
-        """Return the share of time that a class takes."""
-        return self.classes[label].time / self.time if label in self.classes and self.time else 0.0
-
-    def places(self) -> dict[str, tuple[int, str]]:
-        """Return the heaviest name of each class: its line, or in words where no line is of it alone."""
-        out = {label: part.place for label, part in self.classes.items() if part.place[1]}
-        for name, one in sorted(self.names.items(), key=lambda item: -item[1].time):
-            for label in self.known.get(name, ()):
-                text = (
-                    f"{name}: {one.time:.3g} s in {one.count:,.0f}, {percent(one.time / (self.time or 1))} of the time"
-                )
-                out.setdefault(label, (0, text[:PROOF]))
-        return out
+#: Shares that are not of the kernels' time.
+_BESIDE = frozenset({"idle share", "pause share", "waiting share", "prefill share", "attention_triton share"})
 
 
 class Profile:
@@ -98,6 +38,9 @@ class Profile:
         self.work = Work()
         self.copies: float | None = None  # None: nobody looked
         self.graphs = 0.0
+        #: Whether work inside graphs is among the work, so that gaps are gaps.
+        self.complete = True
+        self.gpu = ""
         self.lengths: dict[int, float] = {}
 
     def kernel(
@@ -119,18 +62,20 @@ class Profile:
             self.graphs += end - start
             self.work.add(device, start, end)
 
-    def problems(self, source: str) -> Iterator[Problem]:
-        """Yield what limits the view."""
+    def observations(self, writer: str, origin: Origin) -> Iterator[Observation]:
+        """Yield the numbers, where anything was recorded that tells some, the GPU, and what limits the view."""
+        measure = self._measure(writer, origin)
+        if measure is not None:
+            yield measure
+            if self.gpu:
+                yield Claim(writer, "gpu", self.gpu[:GPU], origin, f"recorded on {self.gpu[:GPU]}")
         if self._hidden():
-            yield Problem(source, None, GRAPHS)
+            yield Problem(origin.source, None, GRAPHS)
         if self.work.left_out:
-            text = (
-                f"gaps were looked for between the first {len(self.work):,} kernels, of {self.work.left_out:,} more not"
-            )
-            yield Problem(source, None, text)
+            text = f"gaps were looked for between {len(self.work):,} kernels; {self.work.left_out:,} more were too many"
+            yield Problem(origin.source, None, text)
 
-    def measure(self, writer: str, origin: Origin) -> Measure | None:
-        """Return the numbers; None when nothing was recorded that tells anything."""
+    def _measure(self, writer: str, origin: Origin) -> Measure | None:
         values: dict[str, float] = {}
         places: dict[str, tuple[int, str]] = {}
         if self.kernels.time and not self._hidden():
@@ -169,7 +114,7 @@ class Profile:
         return out
 
     def _idle(self) -> dict[str, float]:
-        gaps = self.work.gaps()
+        gaps = self.work.gaps() if self.complete and (self.graphs or not self._hidden()) else None
         if gaps is None or gaps.busy + gaps.launch + gaps.step <= 0:
             return {}
         loop = gaps.span - gaps.pause
@@ -224,11 +169,3 @@ def told(values: dict[str, float]) -> str:
     if "waiting share" in values:
         parts.append(f"waiting {percent(values['waiting share'])} of system calls")
     return "profile: " + ", ".join(parts)
-
-
-_BESIDE = frozenset({"idle share", "pause share", "waiting share", "prefill share", "attention_triton share"})
-
-
-def percent(share: float) -> str:
-    """Write a share without a space before the sign being lost to a break: ``41 %``."""
-    return f"{share * 100:.0f} %"

@@ -1,4 +1,4 @@
-"""Profiles of Nsight Systems exported to SQLite (``nsys export --type sqlite``, or what ``nsys stats`` leaves behind)."""
+"""Profiles of Nsight Systems as SQLite: ``nsys export --type sqlite``, or what ``nsys stats`` leaves behind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.table import Origin
-from diagnoser.traces._profile import Profile, Section
+from diagnoser.traces._named import Section
+from diagnoser.traces._profile import Profile
 from diagnoser.traces._sqlite import Tables, open_tables
 from diagnoser.traces.base import Wanted
 
@@ -41,6 +42,7 @@ KERNELS, RUNTIME, SYSTEM = "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RU
 COPIES = ("CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
 GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
 STRINGS = "StringIds"
+DEVICES = "TARGET_INFO_GPU"
 
 #: Rows read of one table, names asked for, and groups of calls.
 ROWS = 5_000_000
@@ -67,10 +69,7 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         yield from _read(source.name, tables, profile)
     finally:
         tables.close()
-    measure = profile.measure(NAME, Origin(source.name, 0))
-    if measure is not None:
-        yield measure
-    yield from profile.problems(source.name)
+    yield from profile.observations(NAME, Origin(source.name, 0))
 
 
 def _read(name: str, tables: Tables, profile: Profile) -> Iterator[Problem]:
@@ -83,6 +82,7 @@ def _read(name: str, tables: Tables, profile: Profile) -> Iterator[Problem]:
         (GRAPHS, _graphs),
         *((one, lambda tables, profile, one=one: _copies(tables, profile, one)) for one in COPIES),
         (RUNTIME, lambda tables, profile: _calls(tables, profile.calls, RUNTIME)),
+        (DEVICES, _device),
         (SYSTEM, lambda tables, profile: _calls(tables, profile.system, SYSTEM)),
     )
     for table, step in steps:
@@ -145,6 +145,13 @@ def _names(tables: Tables, idents: list[int]) -> dict[Any, str]:
     except (sqlite3.Error, OverflowError):
         pass  # names that cannot be read are kernels of no class; their table says why when it is read next
     return out
+
+
+def _device(tables: Tables, profile: Profile) -> str:
+    if "name" in tables.columns(DEVICES):
+        names = [name for (name,) in tables.rows(f"SELECT substr(name, 1, 200) FROM {DEVICES} LIMIT 1")]
+        profile.gpu = names[0] if names and isinstance(names[0], str) else ""
+    return ""
 
 
 def _graphs(tables: Tables, profile: Profile) -> str:

@@ -30,7 +30,7 @@ SAMPLES = [
         "     90.0        9,000,000        100  90,000.0  poll\n",
         1,
     ),
-    ("Start (ns),Duration (ns),CorrId,Device,Ctx,Strm,Name\n100,50,1,H100 (0),1,7,a\n200,50,2,H100 (0),1,7,b\n", 1),
+    ("Start (ns),Duration (ns),CorrId,Device,Ctx,Strm,Name\n100,50,1,H100 (0),1,7,a\n200,50,2,H100 (0),1,7,b\n", 2),
 ]
 
 #: Columns by meaning, in the spellings of all versions, without their unit.
@@ -43,6 +43,7 @@ _HEADER = re.compile(
 )
 #: Functions of CUDA and HIP; others in a table of calls are the C library's.
 _API = re.compile(r"cuda[A-Z]|cu[A-Z]|hip[A-Z]")
+_DEVICE_NUMBER = re.compile(r" \(\d+\)\Z")
 #: Faulty rows that are told one by one.
 TOLD = 3
 
@@ -53,7 +54,7 @@ def recognise(head: str) -> bool:
 
 
 def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
-    """Yield one ``Measure`` for each profile: reports on one file are one, and a report that comes again begins anew."""
+    """Yield one ``Measure`` for each profile: reports on one file are one, a report that comes again begins anew."""
     reading: _Profiled | None = None
     found = False
     faults: list[Problem] = []
@@ -144,8 +145,10 @@ class _Profiled:
             profile.kernels, profile.lengths = self._traced.kernels, self._traced.lengths
         if profile.copies is None:
             profile.copies = self._traced.copies
-        measure = profile.measure(NAME, self._origin)
-        return [] if measure is None else [measure, *profile.problems(self._origin.source)]
+        # Without its calls nobody knows whether graphs ran whose kernels are missing, and what a gap is.
+        profile.complete = profile.calls.count > 0
+        profile.gpu = _DEVICE_NUMBER.sub("", next(iter(self._devices), ""))
+        return list(profile.observations(NAME, self._origin))
 
 
 def _kind(row: Row) -> str:

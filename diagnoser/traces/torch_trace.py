@@ -1,4 +1,4 @@
-"""Traces of the PyTorch profiler, which both engines write on ``/start_profile``: Chrome's trace format, ``.json(.gz)``."""
+"""Traces of the PyTorch profiler, which both engines write on ``/start_profile``: Chrome's trace format, JSON."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ORDER = 45
 KINDS = ("json",)
 SAMPLES = [
     (
-        '{"schemaVersion": 1, "traceEvents": ['
-        '{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "pid": 0, "tid": 7, "ts": 100.0, '
-        '"dur": 24.0, "args": {"device": 0}},\n'
+        '{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H100"}], "traceEvents": [\n'
+        '{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "pid": 0, "tid": 7, '
+        '"ts": 100.0, "dur": 24.0, "args": {"device": 0}},\n'
         '{"ph": "X", "cat": "kernel", "name": "nvjet_tst_64x8", "pid": 0, "tid": 7, "ts": 130.0, "dur": 6.0},\n'
         '{"ph": "X", "cat": "cuda_runtime", "name": "cudaGraphLaunch", "pid": 9, "tid": 9, "ts": 90.0, "dur": 5.0}]}',
-        1,
+        2,
     ),
     ('[{"ph": "X", "cat": "kernel", "name": "nvjet_tst_64x8", "pid": 0, "tid": 7, "ts": 130.0, "dur": 6.0}]', 1),
 ]
@@ -31,6 +31,7 @@ SAMPLES = [
 _EVENTS = re.compile(r'"traceEvents"\s*:')
 _BARE = re.compile(r'\s*\[\s*\{[^{}]{0,2000}"ph"\s*:')
 _HEADER = re.compile(r'\s*\{[^\[\]]{0,400}"schemaVersion"\s*:\s*\d')
+_DEVICE = re.compile(r'"deviceProperties"\s*:\s*\[\s*\{[^{}]{0,400}?"name"\s*:\s*"([\w ./()-]{1,100})"')
 
 #: Bytes that may pass without an event: a longer one is no event of a profiler.
 SILENCE = 64 << 20
@@ -57,6 +58,8 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     stream = _Stream(source)
     profile = Profile()
     path = "item" if source.head().lstrip().startswith("[") else "traceEvents.item"
+    if (device := _DEVICE.search(source.head())) is not None:
+        profile.gpu = device[1]
     events = 0
     stopped = ""
     try:
@@ -66,13 +69,11 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
                 events += _take(profile, event)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError, MemoryError, _SilentError) as error:
         stopped = f"is no whole JSON: {_words(error)}; the {events:,} events before it count"
-    measure = profile.measure(NAME, Origin(source.name, 0))
-    if measure is not None:
-        yield measure
-    yield from profile.problems(source.name)
+    told = list(profile.observations(NAME, Origin(source.name, 0)))
+    yield from told
     if stopped:
         yield Problem(source.name, None, stopped)
-    elif measure is None:
+    elif not told:
         yield Problem(source.name, None, "a trace without GPU kernels: profile with the activity CUDA")
 
 

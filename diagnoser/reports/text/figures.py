@@ -5,8 +5,8 @@ from __future__ import annotations
 from diagnoser.findings import FigureRow, Report, RunReport
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
-from diagnoser.reports.summary import profile
 from diagnoser.reports.sparkline import resample, sparkline
+from diagnoser.reports.summary import profile
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import elapsed, quantity
 
