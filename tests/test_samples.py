@@ -29,6 +29,12 @@ WORDS = {
 }
 
 
+def inputs(folder: Path) -> list[Path]:
+    """Return what lies in a sample's folder, its log first."""
+    names = [path for path in folder.iterdir() if path.name != "expected.yaml"]
+    return sorted(names, key=lambda path: (path.name != "server.log", path.name))
+
+
 @pytest.fixture(scope="module")
 def knowledge() -> Knowledge:
     return Knowledge(Options())
@@ -38,7 +44,7 @@ def knowledge() -> Knowledge:
 def case(request: pytest.FixtureRequest, knowledge: Knowledge) -> tuple[dict[str, Any], Report]:
     """A sample's expectation and its report."""
     expected = yaml.safe_load((request.param / "expected.yaml").read_text(encoding="utf-8"))
-    session = Session([request.param / "server.log"], knowledge=knowledge)
+    session = Session(inputs(request.param), knowledge=knowledge)
     return expected, session.report
 
 
@@ -88,7 +94,7 @@ def test_exit_code(case: tuple[dict[str, Any], Report]) -> None:
 def test_reading(case: tuple[dict[str, Any], Report]) -> None:
     expected, report = case
     assert report.inputs[0].envelope == expected["envelope"]
-    assert report.inputs[0].problems == []
+    assert [one.problems for one in report.inputs] == [[]] * len(report.inputs)
     assert report.runs[0].engine == expected["engine"]
     assert report.runs[0].engine_version == expected["engine_version"]
 

@@ -46,7 +46,7 @@ _JSON_LOG_START = re.compile(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|
 _REPORT_START = re.compile(
     r"\s*(?:Processing \[|Generating (?:SQLite file|CUDA \w+ Statistics)|NOTICE: Existing SQLite export"
     r"|Exporting \d+ events|Using \S+ (?:for SQL queries|file for stats)|\*\* .{1,80}:\s*\Z|SKIPPED: "
-    r"|[A-Z]\w+ .{0,60}Statistics(?: \(\w+\)|:)|Time ?\(%\)  |Start \([a-z]+\)  )"
+    r"|[A-Z]\w+ .{0,60}Statistics(?: \(\w+\)|:)|\"?Time ?\(%\)\"?(?:  |[,\t])|\"?Start \([a-z]+\)\"?(?:  |[,\t]))"
 )
 _REPORT_HEADER = re.compile(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \([a-z]+\)\"?[,\t ]+\"?Duration \()")
 

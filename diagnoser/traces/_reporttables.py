@@ -80,6 +80,7 @@ class _Reading:
         wanted = len(self._header)
         if len(cells) > wanted:  # a name with commas that nobody quoted
             cells[wanted - 1 :] = [self._separator.join(cells[wanted - 1 :])]
+        cells += [""] * (wanted - len(cells))
         return Row(part, number, text, dict(zip(self._header, cells, strict=False)), self._table, self._file)
 
 

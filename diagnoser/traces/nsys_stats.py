@@ -108,7 +108,7 @@ class _Profiled:
         time, count = _seconds(row, _TIME), _number(row, _COUNT)
         if time is None or count is None:
             return False
-        place = (row.line, row.text.strip())
+        place = (row.line, _said(row, count))
         if kind == "kernels":
             each = _seconds(row, _EACH)
             self._profile.kernel(
@@ -167,15 +167,22 @@ def _kind(row: Row) -> str:
 
 def _seconds(row: Row, labels: tuple[str, ...]) -> float | None:
     """Return a time; a column without a unit is in nanoseconds, as the versions of 2019 and 2020 print it."""
-    for name, text in row.cells.items():
-        label, _, unit = name.partition(" (")
-        if label in labels and (number := _parsed(text)) is not None:
-            return number * _UNITS.get(unit.removesuffix(")"), 1e-9)
+    for wanted in labels:
+        for name, text in row.cells.items():
+            label, _, unit = name.partition(" (")
+            if label == wanted and (number := _parsed(text)) is not None:
+                return number * _UNITS.get(unit.removesuffix(")"), 1e-9)
     return None
 
 
 def _number(row: Row, labels: tuple[str, ...]) -> float | None:
     return next((_parsed(text) for name, text in row.cells.items() if name in labels), None)
+
+
+def _said(row: Row, count: float) -> str:
+    """Write a row in words: its cells stand too far apart to be read as they are."""
+    share = next((text for name, text in row.cells.items() if name.startswith("Time")), "?")
+    return f"{share} % of the time in {count:,.0f}: {next(reversed(row.cells.values()))}"
 
 
 def _parsed(text: str) -> float | None:
