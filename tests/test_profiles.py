@@ -403,7 +403,7 @@ def test_hostile_names_are_bounded_and_harmless(name: str, knowledge: Knowledge)
     (measure,) = [each for each in given(found) if isinstance(each, Measure)]
     assert len(measure.text) < 1000
     assert all(len(text) <= 400 for _, text in (measure.places or {}).values())
-    report = Session("-", stdin=io.BytesIO(found.encode()), knowledge=knowledge).report
+    report = Session(["-"], stdin=io.BytesIO(found.encode()), knowledge=knowledge).report
     for form in ("text", "markdown", "json"):
         text = report_format(form).render(report, RenderOptions())
         assert "\x1b" not in text
@@ -492,7 +492,7 @@ def test_gaps(work: list[tuple[float, float]], busy: float, launch: float, step:
 
 
 def test_a_profile_stands_among_the_figures_in_every_report(knowledge: Knowledge) -> None:
-    report = Session("-", stdin=io.BytesIO((NOW + ROWS).encode()), knowledge=knowledge).report
+    report = Session(["-"], stdin=io.BytesIO((NOW + ROWS).encode()), knowledge=knowledge).report
     assert report.runs[0].figures["profile.comm_share"].median == pytest.approx(0.6)
     for form in ("text", "markdown"):
         text = " ".join(report_format(form).render(report, RenderOptions()).split())

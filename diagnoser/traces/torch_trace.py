@@ -33,7 +33,7 @@ _BARE = re.compile(r'\s*\[\s*\{[^{}]{0,2000}"ph"\s*:')
 _HEADER = re.compile(r'\s*\{[^\[\]]{0,400}"schemaVersion"\s*:\s*\d')
 _DEVICE = re.compile(r'"deviceProperties"\s*:\s*\[\s*\{[^{}]{0,400}?"name"\s*:\s*"([\w ./()-]{1,100})"')
 
-#: Bytes that may pass without an event: a longer one is no event of a profiler, and the library takes time by its square.
+#: Bytes that may pass without an event: a longer one is no event of a profiler, and costs time by its square.
 SILENCE = 4 << 20
 #: Times in the file are microseconds.
 TICK = 1e-6
