@@ -151,21 +151,19 @@ class Profile:
 
 
 def told(values: dict[str, float]) -> str:
-    """Write a profile in one line, heaviest first: what is shown as proof."""
-    shares = [(label, values[label]) for label in values if label.endswith(" share") and label not in _BESIDE]
-    parts = [
-        f"{label.removesuffix(' share')} {percent(share)}" for label, share in sorted(shares, key=lambda one: -one[1])
-    ]
-    parts += [
-        f"{label} {percent(values[label])}" for label in ("idle share", "step gaps", "launch gaps") if label in values
-    ]
-    if "median kernel" in values:
-        parts.append(f"median kernel {values['median kernel'] * 1e6:.3g} us")
+    """Write a profile in one line, what idles first: what is shown as proof. Classes that take nothing are left out."""
+    parts = [f"{label} {percent(values[label])}" for label in ("step gaps", "launch gaps") if label in values]
+    parts += [f"{values[label]:,.0f} {label}" for label in ("launch calls", "graph calls") if label in values]
     if "short kernels" in values:
         parts.append(f"{percent(values['short kernels'])} of kernels under {SHORT * 1e6:.0f} us")
-    parts += [f"{values[label]:,.0f} {label}" for label in ("launch calls", "graph calls") if label in values]
     if "prefill share" in values:
         parts.append(f"prompts {percent(values['prefill share'])} of step time")
+    shares = [(label.removesuffix(" share"), share) for label, share in values.items() if _of_kernels(label) and share]
+    parts += [f"{label} {percent(share)}" for label, share in sorted(shares, key=lambda one: -one[1])]
     if "waiting share" in values:
         parts.append(f"waiting {percent(values['waiting share'])} of system calls")
     return "profile: " + ", ".join(parts)
+
+
+def _of_kernels(label: str) -> bool:
+    return label.endswith(" share") and label not in _BESIDE

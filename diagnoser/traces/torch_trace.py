@@ -30,7 +30,6 @@ SAMPLES = [
 
 _EVENTS = re.compile(r'"traceEvents"\s*:')
 _BARE = re.compile(r'\s*\[\s*\{[^{}]{0,2000}"ph"\s*:')
-_HEADER = re.compile(r'\s*\{[^\[\]]{0,400}"schemaVersion"\s*:\s*\d')
 _DEVICE = re.compile(r'"deviceProperties"\s*:\s*\[\s*\{[^{}]{0,400}?"name"\s*:\s*"([\w ./()-]{1,100})"')
 
 #: Bytes that may pass without an event: a longer one is no event of a profiler, and costs time by its square.
@@ -46,8 +45,8 @@ STEP = "gpu_user_annotation"
 
 
 def recognise(head: str) -> bool:
-    """By ``traceEvents``, by the header that PyTorch writes before a long list of devices, or by a bare event."""
-    return _EVENTS.search(head) is not None or _BARE.match(head) is not None or _HEADER.match(head) is not None
+    """By ``traceEvents``, which stands before the first event, or by an event in a bare list."""
+    return _EVENTS.search(head) is not None or _BARE.match(head) is not None
 
 
 def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
