@@ -355,6 +355,15 @@ def test_traces_of_every_form(form: str, packed: bool) -> None:
     assert said(content) == ""
 
 
+def test_gaps_of_a_trace_with_stacks_are_the_profilers_own() -> None:
+    text = json.dumps(
+        {"traceEvents": [*EVENTS, event("torch/nn/modules/module.py(1): forward", 1, 9, "python_function")]}
+    )
+    assert "step gaps" not in one(text)
+    assert one(text)["communication share"] == 0.4
+    assert "without them" in said(text)
+
+
 def test_of_a_cut_trace_what_was_read_counts() -> None:
     whole = json.dumps(DOCUMENT)
     text = whole[: whole.index("cuLaunchKernelEx")]

@@ -23,6 +23,10 @@ GRAPHS = (
     "the kernels inside CUDA graphs were not recorded, so shares of kernels are left out; "
     "profile again with nsys profile --cuda-graph-trace=node"
 )
+STACKS = (
+    "Python stacks were recorded, which slows the host, so gaps between kernels are left out; "
+    "profile again without them (vLLM torch_profiler_with_stack, SGLang with_stack)"
+)
 
 #: Shares that are not of the kernels' time.
 _BESIDE = frozenset({"idle share", "pause share", "waiting share", "prefill share", "attention_triton share"})
@@ -40,6 +44,8 @@ class Profile:
         self.graphs = 0.0
         #: Whether work inside graphs is among the work, so that gaps are gaps.
         self.complete = True
+        #: Whether the profiler recorded Python stacks, which slows the host so much that gaps are its own.
+        self.stacks = False
         self.gpu = ""
         self.lengths: dict[int, float] = {}
 
@@ -71,6 +77,8 @@ class Profile:
                 yield Claim(writer, "gpu", self.gpu[:GPU], origin, f"recorded on {self.gpu[:GPU]}")
         if self._hidden():
             yield Problem(origin.source, None, GRAPHS)
+        if self.stacks:
+            yield Problem(origin.source, None, STACKS)
         if self.work.left_out:
             text = f"gaps were looked for between {len(self.work):,} kernels; {self.work.left_out:,} more were too many"
             yield Problem(origin.source, None, text)
@@ -100,6 +108,10 @@ class Profile:
         # Kernels of a graph have no launch of their own: where all are launched, those of the graphs are missing.
         return launch is not None and self.kernels.count <= 1.05 * launch.count
 
+    def _gaps_count(self) -> bool:
+        """Whether time without recorded work is time without work."""
+        return self.complete and not self.stacks and (self.graphs > 0 or not self._hidden())
+
     def _lengths_told(self) -> dict[str, float]:
         out = {"kernels": self.kernels.count, "kernel time": self.kernels.time}
         total, seen = sum(self.lengths.values()), 0.0
@@ -114,7 +126,7 @@ class Profile:
         return out
 
     def _idle(self) -> dict[str, float]:
-        gaps = self.work.gaps() if self.complete and (self.graphs or not self._hidden()) else None
+        gaps = self.work.gaps() if self._gaps_count() else None
         if gaps is None or gaps.busy + gaps.launch + gaps.step <= 0:
             return {}
         loop = gaps.span - gaps.pause

@@ -42,6 +42,7 @@ KERNEL = "kernel"
 COPY = frozenset({"gpu_memcpy", "gpu_memset", "memcpy", "memset"})
 CALL = frozenset({"cuda_runtime", "cuda_driver", "runtime"})
 STEP = "gpu_user_annotation"
+STACK = "python_function"
 
 
 def recognise(head: str) -> bool:
@@ -116,6 +117,8 @@ def _take(profile: Profile, event: dict[str, Any]) -> int:
             profile.work.add(_device(event), start * TICK, (start + length) * TICK)
     elif category in CALL:
         profile.calls.add(name, time)
+    elif category == STACK:
+        profile.stacks = True
     elif category == STEP:
         profile.steps.add(name, time)
     return 1
