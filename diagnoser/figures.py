@@ -39,6 +39,15 @@ SHOWN = (
     "gpu.power",
     "gpu.temperature",
     "gpu.sm_clock",
+    "profile.comm_share",
+    "profile.gemm_share",
+    "profile.attention_share",
+    "profile.moe_share",
+    "profile.idle_share",
+    "profile.kernel_median",
+    "profile.short_share",
+    "profile.prefill_share",
+    "profile.graph_launches",
 )
 
 

@@ -21,9 +21,11 @@ def stamp(time: float | None, known: str = "full") -> str | None:
 
 
 def duration(seconds: float) -> str:
-    """Write seconds: 350 ms, 4.2 s, 45 s, 2 min 10 s, 41 min, 2 h 10 min, 3 d 2 h. No seconds from five minutes on."""
+    """Write seconds: 6 us, 350 ms, 4.2 s, 45 s, 2 min 10 s, 41 min, 3 d 2 h. No seconds from five minutes on."""
     if seconds < 0:
         return f"-{duration(-seconds)}"
+    if 0 < seconds < 0.0005:
+        return f"{seconds * 1e6:.0f} us"
     if 0 < seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     if seconds < 10:

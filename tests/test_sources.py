@@ -70,6 +70,11 @@ KINDS = [
     (b'{"error": {"message": "x", "type": "y"}}', "json"),
     (b"timestamp, name, utilization.gpu [%]\n2026/11/29 12:00:00, H100, 97 %\n", "csv"),
     (b"a\tb\tc\n1\t2\t3\n", "csv"),
+    (b"Time (%),Total Time (ns),Instances,Avg (ns),Name\n60.0,6,6,1.0,a\n", "csv"),
+    (b"Processing [a.sqlite] with [b.py]... \nTime (%),Total Time (ns),Instances,Name\n60.0,6,6,a\n", "reports"),
+    (b" ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n Time (%)  Total Time (ns)  Name\n", "reports"),
+    (LINE + b"\n Time (%)  Total Time (ns)  Name\n", "log"),
+    (b"Processing [a.sqlite] with [b.py]... \nSKIPPED: a.sqlite does not contain CUDA kernel data.\n", "log"),
     (b"SQLite format 3\0" + b"\0" * 100, "sqlite"),
     (b"<!DOCTYPE html><html>", "unknown"),
 ]

@@ -8,7 +8,18 @@ from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunRepor
 from diagnoser.reports import comparedmarkdown
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
-from diagnoser.reports.summary import ending, engine_name, focus, gpus, looked, pairs, parallelism, recognised, verdict
+from diagnoser.reports.summary import (
+    ending,
+    engine_name,
+    focus,
+    gpus,
+    looked,
+    pairs,
+    parallelism,
+    profile,
+    recognised,
+    verdict,
+)
 from diagnoser.reports.units import quantity, span
 
 NAME = "markdown"
@@ -72,12 +83,14 @@ def _stage(name: str, state: str) -> str:
 
 
 def _figures(run: RunReport) -> str:
-    rows = ["| figure | median | max | min |", "|---|---:|---:|---:|"]
-    for row in run.figures.values():
+    head = ["| figure | median | max | min |", "|---|---:|---:|---:|"]
+    rows: list[str] = []
+    for row in (row for name, row in run.figures.items() if not name.startswith("profile.")):
         unit = " tok/s" if row.unit == "tokens/s" else ""
         cells = (quantity(value, row.unit) for value in (row.median, row.max, row.min))
         rows.append(f"| {markdown(row.title)}{unit} | {' | '.join(cells)} |")
-    return "\n".join(rows)
+    profiled = f"profile: {markdown(profile(run))}" if profile(run) else ""
+    return "\n\n".join(filter(None, ["\n".join(head + rows) if rows else "", profiled]))
 
 
 def _spreads(run: RunReport) -> str:

@@ -61,13 +61,20 @@ _DESCRIBED = re.compile(r"Name:[ \t]+\S+[ \t]*\n(?:[A-Z][\w -]*:.*\n)*?Namespace
 _EVENT_TABLE = re.compile(r"(?:NAMESPACE[ \t]+)?LAST SEEN[ \t]+TYPE[ \t]+REASON[ \t]+OBJECT[ \t]+")
 _JSON_LOG_START = re.compile(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|PRIORITY|SYSLOG_[A-Z]+)\"\s*:")
 
+#: What ``nsys stats`` prints before its first table, and the header of one.
+_REPORT_START = re.compile(
+    r"\s*(?:Processing \[|Generating (?:SQLite file|CUDA \w+ Statistics)|NOTICE: Existing SQLite export"
+    r"|Exporting \d+ events|Using \S+ (?:for SQL queries|file for stats)|\*\* .{1,80}:\s*\Z|SKIPPED: "
+    r"|[A-Z]\w+ .{0,60}Statistics(?: \(\w+\)|:)|\"?Time ?\(%\)\"?(?:  |[,\t])|\"?Start \([a-z]+\)\"?(?:  |[,\t]))"
+)
+_REPORT_HEADER = re.compile(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \([a-z]+\)\"?[,\t ]+\"?Duration \()")
+
 
 def sniff(head: bytes) -> tuple[str, str, str]:
     """Judge the first 64 KiB of an input: (kind, state, why it cannot be read).
 
-    ``kind`` is one of "log", "metrics", "json", "yaml", "kubectl", "csv", "sqlite", "unknown"; ``state`` is "ok",
-    "empty" or "binary".
-    The reason is "" when the state is "ok".
+    ``kind`` is one of "log", "metrics", "json", "yaml", "kubectl", "csv", "reports", "sqlite", "unknown"; ``state`` is
+    "ok", "empty" or "binary". The reason is "" when the state is "ok".
     """
     if not head.strip(b" \t\r\n"):
         return "unknown", "empty", "empty: nothing was written to it"
@@ -94,6 +101,8 @@ def _kind(text: str, lines: list[str]) -> str:
         return "kubectl"
     if _is_csv(lines) or _is_gpu_table(lines):
         return "csv"
+    if _is_reports(lines):
+        return "reports"
     if text[:64].lower().startswith(("<!doctype", "<html", "<?xml")):
         return "unknown"
     return "log"
@@ -150,6 +159,11 @@ def _is_log(value: dict[str, Any]) -> bool:
         return True
     keys = {key.lower() for key in value}
     return bool(keys & _TEXT_KEYS) and bool(keys & _STAMP_KEYS)
+
+
+def _is_reports(lines: list[str]) -> bool:
+    """Tell tables of a profiler after each other, with what it says about its work around them."""
+    return bool(lines and _REPORT_START.match(lines[0])) and any(_REPORT_HEADER.match(line) for line in lines)
 
 
 def _is_csv(lines: list[str]) -> bool:

@@ -71,17 +71,22 @@ class Source:
 
     def content(self, limit: int = 256 << 20) -> bytes:
         """Give the whole content at once, for documents that are not read by the line; cut at ``limit`` bytes."""
-        self.bytes = self.lines = 0
         kept: list[bytes] = []
+        for block in self.blocks():
+            kept.append(block)
+            if self.bytes > limit:
+                self._problem(self.name, None, f"larger than {limit:,} bytes; the rest was not read")
+                return b"".join(kept)[:limit]
+        return b"".join(kept)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the whole content in blocks, for documents too large to be held; counts bytes and lines."""
+        self.bytes = self.lines = 0
         for part in self.parts:
             for block in part.blocks(lambda text, name=part.name: self._problem(name, None, text)):  # type: ignore[misc]
-                kept.append(block)
                 self.bytes += len(block)
                 self.lines += block.count(b"\n")
-                if self.bytes > limit:
-                    self._problem(part.name, None, f"larger than {limit:,} bytes; the rest was not read")
-                    return b"".join(kept)[:limit]
-        return b"".join(kept)
+                yield block
 
     def _lines_of(self, part: Part) -> Iterator[tuple[str, int, bytes]]:
         name = part.name

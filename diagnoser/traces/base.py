@@ -23,7 +23,7 @@ class Reader(Protocol):
     NAME: str
     ORDER: int  # readers are asked in this order; the first that recognises the input owns it
     KINDS: tuple[str, ...]
-    SAMPLES: Sequence[tuple[str, int]]
+    SAMPLES: Sequence[tuple[str | bytes, int]]
 
     def recognise(self, head: str) -> bool:
         """Whether the first 64 KiB of an input are this module's."""

@@ -6,6 +6,7 @@ from diagnoser.findings import FigureRow, Report, RunReport
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
 from diagnoser.reports.sparkline import resample, sparkline
+from diagnoser.reports.summary import profile
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import elapsed, quantity
 
@@ -20,7 +21,7 @@ def write(page: Page, report: Report, run: RunReport | None) -> None:
     """Figures of the run that the head is about."""
     if run is None or not run.figures:
         return
-    rows = list(run.figures.values())
+    rows = [row for name, row in run.figures.items() if not name.startswith("profile.")]
     flat = [] if page.options.verbose else [row for row in rows if row.max == 0 and row.name not in _ALWAYS]
     rows = [row for row in rows if row not in flat]
     title_width = max((layout.cells(_title(row)) for row in rows), default=0)
@@ -42,6 +43,8 @@ def write(page: Page, report: Report, run: RunReport | None) -> None:
             page.mark,
         )
         page.add(lead, (spark, "bar"), numbers)
+    if profiled := profile(run):
+        page.labelled("profile:", [profiled], 0, 9)
     if flat:
         page.labelled("zero throughout:", [", ".join(_title(row) for row in flat)], 0, 17, "dim")
     page.gap()
