@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from diagnoser import assembling, reading
 from diagnoser.evidence.facts import settle
+from diagnoser.evidence.sweep import sweep_facts
 from diagnoser.evidence.version import infer_version
 from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
@@ -20,6 +21,7 @@ from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
 from diagnoser.loading import Knowledge
 from diagnoser.model import Fact, Run
+from diagnoser.objectives import goodput_facts
 from diagnoser.options import Name, Options, UsageError
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.evaluate import Options as Judging
@@ -130,6 +132,10 @@ class Session:
         if named and gpu and gpu.bandwidth_gbs is not None:
             bandwidth = Fact("gpu.bandwidth_gbs", gpu.bandwidth_gbs, named.origin, named.excerpt, "observed")
             run.facts[bandwidth.name] = bandwidth
+        for objective, limit in (self.options.slo or {}).items():
+            run.facts[f"slo.{objective}"] = Fact(f"slo.{objective}", limit, origin, f"--slo {objective}={limit:g}s", "set")
+        for fact in (*sweep_facts(run), *goodput_facts(run)):
+            run.facts[fact.name] = fact
         evaluator = Evaluator(run, self.knowledge.base, self.knowledge.vocabulary)
         for name, node in self.knowledge.base.derived.items():
             value = None if name in run.facts else evaluator.result(node).value

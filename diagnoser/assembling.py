@@ -12,6 +12,7 @@ from diagnoser.findings import SCHEMA_VERSION, Check, Evidence, Input, Report, R
 from diagnoser.judging import Judgement
 from diagnoser.knowledge.versions import parse_version
 from diagnoser.loading import Knowledge
+from diagnoser.objectives import objectives
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
 from diagnoser.rules.checklist import evaluate, over_runs
@@ -116,6 +117,7 @@ def _run(judgement: Judgement, knowledge: Knowledge) -> RunReport:
         facts={name: _plain(fact.value) for name, fact in sorted(run.facts.items())},
         figures=figures.figures(run, knowledge.vocabulary),
         notes=_notes(judgement, knowledge),
+        objectives=objectives(run),
     )
 
 

@@ -26,6 +26,9 @@ SHOWN = (
     "cache.hit_rate",
     "preemptions",
     "spec.accept_length",
+    "bench.concurrency",
+    "bench.output_tps",
+    "bench.finished_tps",
 )
 
 

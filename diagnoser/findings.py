@@ -69,10 +69,31 @@ class FigureRow:
 
 
 @dataclass(slots=True)
+class Objective:
+    """How an objective is met. ``name``: "ttft", "tpot", "itl", "e2e", or "goodput" for all of them at once.
+
+    ``limit`` in seconds (None for goodput), ``share`` of ``samples`` that meet it (None where only ``note`` can say),
+    ``rate`` requests per second that do. ``medium`` is what measured it: "metrics", "bench".
+    """
+
+    name: str
+    title: str
+    limit: float | None
+    share: float | None
+    samples: int
+    rate: float | None
+    medium: str
+    source: str
+    line: int
+    note: str = ""
+
+
+@dataclass(slots=True)
 class RunReport:
     """One server lifetime. ``facts`` maps fact name to value, ``figures`` series name to its figures.
 
-    ``notes`` say what limits the view: why statistics are missing, how the version is known.
+    ``notes`` say what limits the view: why statistics are missing, how the version is known. ``objectives`` are those
+    that the caller set.
     """
 
     id: int
@@ -89,6 +110,7 @@ class RunReport:
     facts: dict[str, Any]
     figures: dict[str, FigureRow]
     notes: list[str] = field(default_factory=list)
+    objectives: list[Objective] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnoser.spread import Spread
 from diagnoser.table import Group, Origin, Table
+
+if TYPE_CHECKING:
+    from diagnoser.observations import Requests
 
 
 @dataclass(slots=True, frozen=True)
@@ -169,6 +172,7 @@ class Run:
     levels: dict[str, int] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     parts: dict[str, int] = field(default_factory=dict)
+    requests: list[Requests] = field(default_factory=list)
 
     def place(self, source: str, line: int) -> float:
         """Return a number that orders lines of this run, whichever of its files they stand in."""

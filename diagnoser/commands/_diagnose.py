@@ -38,9 +38,6 @@ def main(arguments: Sequence[str]) -> int:
             _check_rule(asked, knowledge)
         stdin = sys.stdin.buffer if "-" in inputs and sys.stdin is not None else None
         session = Session(inputs, stdin=stdin, options=api_options, knowledge=knowledge)
-    if args.slo and not args.quiet:
-        # An option that does nothing must not look as if it did.
-        _terminal.say("note: --slo is checked, but no rule judges by objectives yet")
     for problem in [] if args.quiet else knowledge.base.problems:
         _terminal.say(f"warning: {problem}")
     if asked:
@@ -92,6 +89,7 @@ def _api_options(args: argparse.Namespace) -> Options:
         rules=tuple(args.rules),
         inference=args.inference,
         cache_dir=_cache.folder(args.cache_dir),
+        slo=args.slo,
     )
 
 

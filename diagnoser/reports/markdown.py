@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
-from diagnoser.reports.summary import ending, engine_name, focus, gpus, looked, pairs, parallelism, recognised, verdict
+from diagnoser.reports.summary import ending, engine_name, focus, gpus, looked, objective, pairs, parallelism, recognised, verdict
 from diagnoser.reports.units import quantity, span
 
 NAME = "markdown"
@@ -25,6 +25,8 @@ def render(report: Report, options: RenderOptions) -> str:
     parts = [*_head(report, run)]
     if run is not None and run.figures:
         parts.append(_figures(run))
+    if run is not None and run.objectives:
+        parts.append("\n".join(f"- **objective**: {markdown(objective(one))}" for one in run.objectives))
     known = {finding.id for finding in report.findings}
     place = 0
     for finding in report.findings:

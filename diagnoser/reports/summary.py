@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Report, RunReport
+from diagnoser.findings import Objective, Report, RunReport
 from diagnoser.reports.safe import line
-from diagnoser.reports.units import plural
+from diagnoser.reports.units import number, percent, plural
 
 ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "sglang-router": "SGLang router", "vllm-router": "vLLM router"}
 ENDS = {
@@ -18,7 +18,9 @@ ENDS = {
 
 def recognised(report: Report) -> bool:
     """Whether anything in the input came from an inference server or was judged: else nothing was looked at."""
-    return bool(report.findings) or any(run.engine or run.stats_samples for run in report.runs)
+    return bool(report.findings) or any(
+        run.engine or run.stats_samples or run.figures or run.objectives for run in report.runs
+    )
 
 
 def verdict(report: Report) -> str:
@@ -99,3 +101,22 @@ def pairs(words: list[str]) -> list[str]:
         else:
             out.append(word)
     return out
+
+
+def objective(one: Objective) -> str:
+    """TTFT within 500 ms: 94 % of 1,200 requests; goodput 3.2 requests/s: 91 % of 60 meet all."""
+    where = f"{line(one.source)}:{one.line}" if one.line else line(one.source)
+    counted = plural(one.samples, "sample") if one.name == "itl" else plural(one.samples, "request")
+    if one.limit is None:
+        rate = f" {number(one.rate)} requests/s:" if one.rate is not None else ":"
+        met = f" {percent(one.share)} of {counted} meet all" if one.share is not None else ""
+        return f"goodput{rate}{met}" + (f", {line(one.note)}" if one.note else "") + f" ({where})"
+    lead = f"{one.name.upper()} within {limit(one.limit)}: "
+    if one.share is None:
+        return f"{lead}{line(one.note) or 'not known'}, of {counted} ({where})"
+    return f"{lead}{percent(one.share)} of {counted} ({where})"
+
+
+def limit(seconds: float) -> str:
+    """500 ms, 2.5 s."""
+    return f"{number(seconds * 1000)} ms" if seconds < 1 else f"{number(seconds)} s"

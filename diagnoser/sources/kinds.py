@@ -33,6 +33,8 @@ _METRIC_SAMPLE = re.compile(
     rf"{_METRIC_NAME}(?:\{{.*\}})?[ \t]+(?:[+-]?(?:\d[\d.eE+-]*|Inf)|NaN)(?:[ \t]+[-\d.]+)?(?: # .*)?\Z"
 )
 _COLUMN = re.compile(r"\"?[A-Za-z_][\w ./%()\[\]#+-]{0,80}\"?\Z")
+#: Tables of AIPerf and GenAI-Perf: several, of different width, one under the other.
+_SUMMARY = re.compile(r"Metric,avg,(?:min|std|p\d+)\b")
 #: Keys that a JSON object of a logger has: a text and, beside it, a time or a level.
 _TEXT_KEYS = {"log", "message", "msg", "event", "text", "fields", "body"}
 _STAMP_KEYS = {
@@ -132,6 +134,8 @@ def _is_csv(lines: list[str]) -> bool:
     """Tell a table: a header of column names and rows with as many cells."""
     if not lines:
         return False
+    if _SUMMARY.match(lines[0]):
+        return True
     for separator in ",\t;":
         header = [cell.strip() for cell in lines[0].split(separator)]
         if len(header) < 2 or not all(_COLUMN.match(cell) for cell in header):

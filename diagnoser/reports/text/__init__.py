@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnoser.findings import Report
 from diagnoser.reports.base import RenderOptions
-from diagnoser.reports.text import closing, figures, findings, head
+from diagnoser.reports.text import closing, figures, findings, head, objectives
 from diagnoser.reports.text.page import Page
 
 NAME = "text"
@@ -16,6 +16,7 @@ def render(report: Report, options: RenderOptions) -> str:
     page = Page(options, [source.name for source in report.inputs])
     shown = head.write(page, report)
     figures.write(page, report, shown)
+    objectives.write(page, report, shown)
     findings.write(page, report)
     closing.write(page, report)
     return page.text()
