@@ -132,6 +132,8 @@ class Session:
         if named and gpu and gpu.bandwidth_gbs is not None:
             bandwidth = Fact("gpu.bandwidth_gbs", gpu.bandwidth_gbs, named.origin, named.excerpt, "observed")
             run.facts[bandwidth.name] = bandwidth
+        if named and gpu and (tflops := gpu.bf16_tflops or gpu.fp16_tflops) is not None:
+            run.facts["gpu.tflops"] = Fact("gpu.tflops", tflops, named.origin, named.excerpt, "observed")
         for objective, limit in (self.options.slo or {}).items():
             run.facts[f"slo.{objective}"] = Fact(f"slo.{objective}", limit, origin, f"--slo {objective}={limit:g}s", "set")
         for fact in (*sweep_facts(run), *goodput_facts(run)):

@@ -164,6 +164,7 @@ def _of_sweep(steps: list[Step], axis: str) -> list[Fact]:
         before = steps[steps.index(at) - 1]
         told("bench.ttft_jump", jump, at)
         told("bench.ttft_jump_load", at.load, at)
+        told("bench.ttft_at_jump", at.ttft, at)
         told("bench.ttft_jump_from", before.load, before)
         told("bench.tpot_at_jump", _ratio(at.tpot, before.tpot), at)
     if len(steps) < FEWEST:

@@ -184,6 +184,7 @@ class ExampleModel(Strict):
     name: str = Field("", description="What it shows, in a few words.")
     log: Log | None = Field(None, description="Lines, oldest first.")
     files: dict[str, Log] = Field({}, description="Other inputs by file name, such as metrics.prom: their lines.")
+    slo: dict[str, str] = Field({}, description="Objectives as --slo sets them: {ttft: 500ms}.")
     expect: Expect | None = Field(None, description="Only for fires.")
 
 
