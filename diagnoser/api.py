@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from diagnoser import assembling, reading
 from diagnoser.evidence.facts import settle
 from diagnoser.evidence.sweep import sweep_facts
+from diagnoser.evidence.tails import tail_facts
 from diagnoser.evidence.version import infer_version
 from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
@@ -135,8 +136,10 @@ class Session:
         if named and gpu and (tflops := gpu.bf16_tflops or gpu.fp16_tflops) is not None:
             run.facts["gpu.tflops"] = Fact("gpu.tflops", tflops, named.origin, named.excerpt, "observed")
         for objective, limit in (self.options.slo or {}).items():
-            run.facts[f"slo.{objective}"] = Fact(f"slo.{objective}", limit, origin, f"--slo {objective}={limit:g}s", "set")
-        for fact in (*sweep_facts(run), *goodput_facts(run)):
+            run.facts[f"slo.{objective}"] = Fact(
+                f"slo.{objective}", limit, origin, f"--slo {objective}={limit:g}s", "set"
+            )
+        for fact in (*sweep_facts(run), *tail_facts(run), *goodput_facts(run)):
             run.facts[fact.name] = fact
         evaluator = Evaluator(run, self.knowledge.base, self.knowledge.vocabulary)
         for name, node in self.knowledge.base.derived.items():

@@ -72,8 +72,9 @@ class FigureRow:
 class Objective:
     """How an objective is met. ``name``: "ttft", "tpot", "itl", "e2e", or "goodput" for all of them at once.
 
-    ``limit`` in seconds (None for goodput), ``share`` of ``samples`` that meet it (None where only ``note`` can say),
-    ``rate`` requests per second that do. ``medium`` is what measured it: "metrics", "bench".
+    ``limit`` in seconds (None for goodput), ``share`` of ``samples`` that meet it; None where only a few percentiles
+    were kept, which ``bounds`` it. ``rate``: requests per second that meet all. ``medium`` is what measured it:
+    "metrics", "bench". ``failed`` requests count among the samples of goodput.
     """
 
     name: str
@@ -85,7 +86,8 @@ class Objective:
     medium: str
     source: str
     line: int
-    note: str = ""
+    bounds: list[float] = field(default_factory=lambda: [0.0, 1.0])
+    failed: int = 0
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Service level objectives against what was measured: the share that meets each, and goodput, the requests that meet all."""
+"""Service level objectives against what was measured: the share that meets each, and goodput, which meets all."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ MOST_SETS = 12
 
 
 def objectives(run: Run) -> list[Objective]:
-    """Return how each objective of the run (facts ``slo.*``) is met; empty where none is set or nothing was measured."""
-    limits = {
-        name: float(fact.value) for name in NAMES if (fact := run.facts.get(f"slo.{name}")) is not None
-    }
+    """Return how each objective of the run (facts ``slo.*``) is met; none where none is set or nothing was measured."""
+    limits = {name: float(fact.value) for name in NAMES if (fact := run.facts.get(f"slo.{name}")) is not None}
     found = [one for name, limit in limits.items() if (one := _single(run, name, limit)) is not None]
     return [*found, *(_goodput(requests, limits) for requests in _countable(run.requests, limits)[:MOST_SETS])]
 
@@ -48,9 +46,9 @@ def _single(run: Run, name: str, limit: float) -> Objective | None:
         return None
     above = spread.above(limit)
     share = None if above is None else 1 - above
-    note = "" if share is not None else _between(spread, limit)
+    bounds = [share, share] if share is not None else _bounds(spread, limit)
     return Objective(
-        name, title, limit, share, int(spread.count), None, spread.medium, spread.source, spread.line, note
+        name, title, limit, share, int(spread.count), None, spread.medium, spread.source, spread.line, bounds
     )
 
 
@@ -61,14 +59,11 @@ def _joined(spreads: Iterable[Spread]) -> Spread | None:
     return merged([one for one in every if one.medium == medium])
 
 
-def _between(spread: Spread, limit: float) -> str:
-    """Say what a few percentiles tell of a level between them."""
-    kept = sorted(spread.given.items())
-    met = [share for share, value in kept if value <= limit]
-    missed = [share for share, value in kept if value > limit]
-    parts = [f"P{met[-1] * 100:g} meets it"] if met else []
-    parts += [f"P{missed[0] * 100:g} does not"] if missed else []
-    return ", ".join(parts)
+def _bounds(spread: Spread, limit: float) -> list[float]:
+    """Return the least and the most share that a few percentiles leave for a level between them."""
+    met = [share for share, value in spread.given.items() if value <= limit]
+    missed = [share for share, value in spread.given.items() if value > limit]
+    return [max(met, default=0.0), min(missed, default=1.0)]
 
 
 def _countable(sets: Sequence[Requests], limits: dict[str, float]) -> list[Requests]:
@@ -91,7 +86,6 @@ def _goodput(requests: Requests, limits: dict[str, float]) -> Objective:
     every = len(requests) + requests.failed
     rate = meeting / requests.duration if requests.duration else None
     share = meeting / every if every else None
-    origin, failed = requests.origin, f"{requests.failed:,} failed" if requests.failed else ""
-    return Objective(
-        "goodput", "requests that meet all", None, share, every, rate, requests.medium, origin.source, origin.line, failed
-    )
+    source, line = requests.origin.source, requests.origin.line
+    title, bounds = "requests that meet all", [share or 0.0, share if share is not None else 1.0]
+    return Objective("goodput", title, None, share, every, rate, requests.medium, source, line, bounds, requests.failed)

@@ -80,9 +80,10 @@ class Page:
 
 @dataclass(slots=True)
 class Requests:
-    """Requests one by one, so that several objectives can be asked of each: columns of one length, seconds.
+    """Requests one by one, so that several objectives can be asked of each: columns of one length.
 
-    ``columns`` are of "ttft", "tpot", "e2e" of the requests that succeeded, NaN where one has none. ``duration`` is that
+    ``columns`` are "ttft", "tpot", "e2e" (seconds), "prompt", "output" (tokens) of the requests that succeeded, NaN
+    where one has none. ``duration`` is that
     of the whole measurement, None where nothing tells it. ``failed`` requests met no objective.
     """
 

@@ -19,7 +19,18 @@ EXPORTERS = ("dcgm",)
 KINDS = ("gauge", "count", "total", "spread")
 TYPES = ("int", "float", "bool", "text", "list")
 COMBINE = ("max", "min", "sum")
-SERIES_UNITS = ("requests", "tokens", "ratio", "tokens/s", "seconds", "events", "tokens/step", "flag", "gib", "requests/s")
+SERIES_UNITS = (
+    "requests",
+    "tokens",
+    "ratio",
+    "tokens/s",
+    "seconds",
+    "events",
+    "tokens/step",
+    "flag",
+    "gib",
+    "requests/s",
+)
 FACT_UNITS = ("requests", "tokens", "ratio", "gib", "bytes", "seconds", "gpus", "x")
 
 _NONE: Mapping[str, tuple[str, ...]] = {}

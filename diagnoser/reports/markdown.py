@@ -7,7 +7,18 @@ from collections.abc import Iterator
 from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
-from diagnoser.reports.summary import ending, engine_name, focus, gpus, looked, objective, pairs, parallelism, recognised, verdict
+from diagnoser.reports.summary import (
+    ending,
+    engine_name,
+    focus,
+    gpus,
+    looked,
+    objective,
+    pairs,
+    parallelism,
+    recognised,
+    verdict,
+)
 from diagnoser.reports.units import quantity, span
 
 NAME = "markdown"

@@ -32,7 +32,16 @@ def verdict(report: Report) -> str:
         return f"{roots[0].severity}: {line(roots[0].title)}{more}"
     if not recognised(report):
         return "no log of an inference server"
+    if report.healthy and (missed := _missed(report)):
+        return f"nothing found that explains the missed objective ({missed})"
     return "nothing found" if report.healthy else "too little to tell"
+
+
+def _missed(report: Report) -> str:
+    """Name the objectives that more than one request in a hundred misses, as far as the results tell."""
+    every = [one for run in report.runs for one in run.objectives if one.limit is not None]
+    names = [one.name.upper() for one in every if (one.share if one.share is not None else one.bounds[1]) < 0.99]
+    return ", ".join(dict.fromkeys(names))
 
 
 def ending(report: Report, run: RunReport) -> str:
@@ -103,18 +112,21 @@ def pairs(words: list[str]) -> list[str]:
     return out
 
 
-def objective(one: Objective) -> str:
+def objective(one: Objective, source: str = "") -> str:
     """TTFT within 500 ms: 94 % of 1,200 requests; goodput 3.2 requests/s: 91 % of 60 meet all."""
-    where = f"{line(one.source)}:{one.line}" if one.line else line(one.source)
+    name = source or line(one.source)
+    where = f"{name}:{one.line}" if one.line else name
     counted = plural(one.samples, "sample") if one.name == "itl" else plural(one.samples, "request")
     if one.limit is None:
         rate = f" {number(one.rate)} requests/s:" if one.rate is not None else ":"
         met = f" {percent(one.share)} of {counted} meet all" if one.share is not None else ""
-        return f"goodput{rate}{met}" + (f", {line(one.note)}" if one.note else "") + f" ({where})"
+        return f"goodput{rate}{met}" + (f", {one.failed:,} failed" if one.failed else "") + f" ({where})"
     lead = f"{one.name.upper()} within {limit(one.limit)}: "
-    if one.share is None:
-        return f"{lead}{line(one.note) or 'not known'}, of {counted} ({where})"
-    return f"{lead}{percent(one.share)} of {counted} ({where})"
+    if one.share is not None:
+        return f"{lead}{percent(one.share)} of {counted} ({where})"
+    least, most = one.bounds
+    between = f"between {percent(least)} and {percent(most)}" if least else f"{percent(most)} at most"
+    return f"{lead}{f'{percent(least)} at least' if most >= 1 else between} of {counted} ({where})"
 
 
 def limit(seconds: float) -> str:

@@ -22,6 +22,7 @@ ASKED = {
     "slo": "objectives (--slo ttft=500ms,tpot=50ms)",
     "goodput": "objectives (--slo) and results with every request (vllm bench serve --save-detailed, a CSV)",
     "bench": "benchmark results at several loads",
+    "tail": "the lengths of requests (a CSV with prompt_tokens and output_tokens, vllm bench serve --save-detailed)",
     "roofline": "the GPU's name (--gpu) and a log of the start, with the weights and the memory for KV",
 }
 #: Who tells series that no log and no engine's metrics have, by the first word of their names.

@@ -52,7 +52,7 @@ class Result:
     model: str = ""
     backend: str = ""
     #: Per request, all of one length, NaN where one has none.
-    requests: Mapping[str, array[float]] = field(default_factory=dict)
+    requests: dict[str, array[float]] = field(default_factory=dict)
     duration: float | None = None
     failed: int = 0
 
@@ -70,9 +70,7 @@ class Result:
         for name, value in self.claims.items():
             yield Claim(self.writer, name, value, self.origin, f"{name}: {value}"[:TEXT])
         if self.requests:
-            yield Requests(
-                self.writer, MEDIUM, self.origin, self.text, dict(self.requests), self.duration, self.failed
-            )
+            yield Requests(self.writer, MEDIUM, self.origin, self.text, dict(self.requests), self.duration, self.failed)
 
     def _spread(self, latency: Latency) -> Spread | None:
         source, line = self.origin.source, self.origin.line

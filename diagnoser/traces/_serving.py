@@ -43,16 +43,17 @@ def latencies(result: Result, data: Mapping[str, Any], names: Mapping[str, str])
 
 def detail(result: Result, data: Mapping[str, Any], names: Mapping[str, str]) -> None:
     """Take requests one by one where the result lists them: time to first token and the gaps behind it."""
-    ttfts, itls, errors, lengths = (data.get(key) for key in ("ttfts", "itls", "errors", "output_lens"))
+    ttfts, itls = data.get("ttfts"), data.get("itls")
     if not isinstance(ttfts, list) or not isinstance(itls, list) or len(ttfts) != len(itls):
         return
-    lengths = lengths if isinstance(lengths, list) and len(lengths) == len(ttfts) else [None] * len(ttfts)
-    failures = errors if isinstance(errors, list) and len(errors) == len(ttfts) else [""] * len(ttfts)
+    asked, lengths, failures = (_listed(data, key, len(ttfts)) for key in ("input_lens", "output_lens", "errors"))
     first: list[float] = []
     per_token: list[float | None] = []
     whole: list[float] = []
     gaps: list[float] = []
-    for ttft, given, length, error in zip(ttfts, itls, lengths, failures, strict=True):
+    prompts: list[float | None] = []
+    outputs: list[float | None] = []
+    for ttft, given, prompt, length, error in zip(ttfts, itls, asked, lengths, failures, strict=True):
         start = number(ttft)
         # A request that failed has no first token; older scripts wrote 0 and no list of errors.
         if error or start is None or start <= 0 or len(first) >= MOST_REQUESTS:
@@ -63,9 +64,18 @@ def detail(result: Result, data: Mapping[str, Any], names: Mapping[str, str]) ->
         tokens = number(length) or len(own) + 1
         per_token.append(sum(own) / (tokens - 1) if tokens > 1 and own else None)
         gaps += own
+        prompts.append(number(prompt))
+        outputs.append(tokens)
     if not first:
         return
     raw = {"ttft": first, "itl": gaps, "e2e": whole, "tpot": [one for one in per_token if one is not None]}
     for name, kind in names.items():
         result.latencies[name].values = raw[kind]
     result.requests = {"ttft": column(first), "tpot": column(per_token), "e2e": column(whole)}
+    result.requests |= {"prompt": column(prompts), "output": column(outputs)}
+
+
+def _listed(data: Mapping[str, Any], key: str, length: int) -> list[Any]:
+    """Return a list with a value for each request; one of nothing where the result has none that fits."""
+    found = data.get(key)
+    return found if isinstance(found, list) and len(found) == length else [None] * length

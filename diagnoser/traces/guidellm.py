@@ -21,12 +21,12 @@ ORDER = 32
 KINDS = ("json",)
 SAMPLES = [
     (
-        '{"metadata": {"version": 1}, "args": {"target": "http://localhost:8000"}, "benchmarks": [{"config": {"strategy":'
-        ' {"type_": "concurrent", "streams": 4}, "backend": {"model": "m"}}, "start_time": 1790000000.0,'
+        '{"metadata": {"version": 1}, "args": {"target": "http://localhost:8000"}, "benchmarks": [{"config":'
+        ' {"strategy": {"type_": "concurrent", "streams": 4}, "backend": {"model": "m"}}, "start_time": 1790000000.0,'
         ' "duration": 30.0, "metrics": {"request_totals": {"successful": 60, "incomplete": 0, "errored": 1, "total":'
-        ' 61}, "requests_per_second": {"successful": {"mean": 2.0}}, "output_tokens_per_second": {"successful": {"mean":'
-        ' 400.0}}, "time_to_first_token_ms": {"successful": {"mean": 90.0, "median": 80.0, "count": 60, "percentiles":'
-        ' {"p90": 120.0, "p95": 150.0, "p99": 300.0}}}}}]}\n',
+        ' 61}, "requests_per_second": {"successful": {"mean": 2.0}}, "output_tokens_per_second": {"successful":'
+        ' {"mean": 400.0}}, "time_to_first_token_ms": {"successful": {"mean": 90.0, "median": 80.0, "count": 60,'
+        ' "percentiles": {"p90": 120.0, "p95": 150.0, "p99": 300.0}}}}}]}\n',
         3,
     ),
 ]
@@ -93,7 +93,7 @@ def _result(data: Mapping[str, Any], report: Mapping[str, Any], origin: Origin) 
     for name in (*_RATES, *_COUNTS):
         if (mean := number(_successful(metrics, name).get("mean"))) is not None:
             values[name] = mean
-    model = search({"config": config, "args": report.get("args"), "worker": data.get("worker")}, ("model", "backend_model"))
+    model = search([config, report.get("args"), data.get("worker")], ("model", "backend_model"))
     start = number(data.get("start_time"))
     result = Result(NAME, origin, None if start is None else start + (duration or 0.0), "", values, duration=duration)
     result.failed = int(values.get("errored", 0))

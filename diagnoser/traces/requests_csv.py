@@ -52,7 +52,9 @@ _UNITS = {
     "s": 1.0, "sec": 1.0, "secs": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3, "millis": 1e-3, "milliseconds": 1e-3,
     "us": 1e-6, "microseconds": 1e-6, "ns": 1e-9,
 }  # fmt: skip
-_GOOD = frozenset({"ok", "success", "succeeded", "successful", "true", "done", "completed", "complete", "finished", "1"})
+_GOOD = frozenset(
+    {"ok", "success", "succeeded", "successful", "true", "done", "completed", "complete", "finished", "1"}
+)
 _WORDS = re.compile(r"[^a-z0-9]+")
 #: No request takes this long, seconds: a column of larger numbers counts milliseconds.
 _CANNOT_BE_SECONDS = 1800.0
@@ -92,7 +94,7 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         rows.append({kind: cells[at].strip() for at, (kind, _) in header[1].items() if at < len(cells)})
     if header is None or not rows:
         return
-    units = {kind: unit for kind, unit in header[1].values()}
+    units = dict(header[1].values())
     told = {kind: names[at] for at, (kind, _) in header[1].items() if at < len(names)}
     result, slices = _result(source, rows, units, told)
     guessed = sorted(told[kind] for kind in _TIMES if kind in told and not units[kind])
@@ -163,7 +165,9 @@ def _result(
     columns["tpot"] = [per_token(row) for row in good]
     queue = [seconds(row, "queue") for row in good]
     values: dict[str, float] = {"requests": len(rows), "completed": len(good), "failed": len(rows) - len(good)}
-    ends = [(start, start + (seconds(row, "e2e") or 0.0), row) for row in rows if (start := _moment(row, units)) is not None]
+    ends = [
+        (start, start + (seconds(row, "e2e") or 0.0), row) for row in rows if (start := _moment(row, units)) is not None
+    ]
     duration = max(end for _, end, _ in ends) - min(start for start, _, _ in ends) if len(ends) > 1 else 0.0
     for kind in ("prompt", "output"):
         counts = [found for row in good if (found := number(row.get(kind))) is not None]
@@ -182,15 +186,16 @@ def _result(
     text = f"{len(rows)} requests, {len(rows) - len(good)} failed; columns: {understood}"[:TEXT]
     result = Result(NAME, Origin(source.name, 1), None, text, values, duration=duration or None)
     result.failed = len(rows) - len(good)
-    for kind, found in {**columns, "queue": queue}.items():
-        known = [one for one in found if one is not None]
+    for kind, cells in {**columns, "queue": queue}.items():
+        known = [one for one in cells if one is not None]
         if known:
             result.latencies[kind] = Latency(len(known), math.fsum(known) / len(known), values=known)
             values[f"{kind} mean"] = result.latencies[kind].mean
             for percent in (50, 90, 95, 99):
                 at = max(math.ceil(percent / 100 * len(known) * (1 - 1e-9)) - 1, 0)
                 values[f"{kind} p{percent}"] = sorted(known)[at]
-    result.requests = {kind: column(found) for kind, found in columns.items() if any(one is not None for one in found)}
+    columns |= {kind: [number(row.get(kind)) for row in good] for kind in ("prompt", "output")}
+    result.requests = {kind: column(cells) for kind, cells in columns.items() if any(one is not None for one in cells)}
     return result, _over_time(result, ends, duration)
 
 

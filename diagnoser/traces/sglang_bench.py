@@ -21,8 +21,8 @@ ORDER = 31
 KINDS = ("json",)
 SAMPLES = [
     (
-        '{"backend": "sglang", "dataset_name": "random", "request_rate": Infinity, "max_concurrency": 8, "duration": 9.5,'
-        ' "completed": 40, "total_input_tokens": 4000, "total_output_tokens": 2000,'
+        '{"backend": "sglang", "dataset_name": "random", "request_rate": Infinity, "max_concurrency": 8,'
+        ' "duration": 9.5, "completed": 40, "total_input_tokens": 4000, "total_output_tokens": 2000,'
         ' "total_output_tokens_retokenized": 1999, "request_throughput": 4.2, "output_throughput": 210.0,'
         ' "mean_ttft_ms": 80.0, "median_ttft_ms": 70.0, "p99_ttft_ms": 150.0, "concurrency": 7.6}\n',
         3,
@@ -66,9 +66,7 @@ def _result(data: Mapping[str, Any], origin: Origin) -> Result:
     backend = str(data.get("backend") or "")
     info = data.get("server_info")
     server = info if isinstance(info, dict) else {}
-    result = Result(
-        NAME, origin, None, excerpt(data, _SHOWN), values, backend=backend, duration=values.get("duration")
-    )
+    result = Result(NAME, origin, None, excerpt(data, _SHOWN), values, backend=backend, duration=values.get("duration"))
     if isinstance(server.get("model_path"), str):
         result.model = result.claims["model_path"] = server["model_path"]
     tp = number(server.get("tp_size"))
