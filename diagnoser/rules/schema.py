@@ -142,9 +142,7 @@ class RemedyModel(Strict):
     env: dict[Engine, Text] | None = Field(None, description="An environment variable, by engine.")
     action: Text | None = Field(None, description="Something that is not a flag. May hold {expression:format}.")
     to: Expr | None = Field(None, description="Expression for the new value: a number, a text or true/false.")
-    by: Literal["raise", "lower", "set", "remove"] | None = Field(
-        None, description="Direction, when no value can be computed from a log."
-    )
+    by: Literal["raise", "lower", "set", "remove"] | None = Field(None, description="Direction, without a value.")
     condition: Expr | None = Field(None, alias="if", description="Only proposed when this is true.")
     engine: Engines = Field([], description="Only for this engine, or these.")
     text: str = Field("", description="Why this value. May hold {expression:format}.")
