@@ -21,7 +21,7 @@ from diagnoser.observations import Claim, Measure, Requests, Scatter
 from diagnoser.sources import open_inputs
 from diagnoser.spread import Spread, merged
 from diagnoser.table import Origin, Table
-from diagnoser.traces import reader_of
+from diagnoser.traces import reader_of, readers
 
 RECORDINGS = sorted((Path(__file__).parent / "data" / "latency").iterdir())
 
@@ -297,3 +297,38 @@ def test_histograms_of_the_server_agree_with_its_client(folder, knowledge):
     whole = merged([one for one in run.spreads["latency.ttft"] if one.medium == "metrics"])
     if queue is not None and whole is not None:
         assert queue.mean <= whole.mean
+
+
+def test_results_of_several_sizes_leave_the_size_open(tmp_path, knowledge):
+    base = {"model_id": "m", "num_prompts": 9, "duration": 9.0, "completed": 9, "request_throughput": 1.0}
+    rows = [{**base, "max_concurrency": 8, "output_throughput": tps, "tp": tp} for tp, tps in ((1, 100), (2, 130))]
+    (tmp_path / "results.json").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (run,) = Session([tmp_path / "results.json"], knowledge=knowledge).runs
+    assert run.facts["parallel.tp"].value is None
+    assert run.facts["model.name"].value == "m"
+    assert run.facts["bench.tp_efficiency"].value == pytest.approx(0.65)
+
+
+STRANGE = [None, "x", "", [], {}, [1], {"a": 1}, -1, 0, 1e308, 1e-308, True, "inf", "NaN", "9" * 400]
+
+
+@pytest.mark.parametrize("reader", [one for one in readers() if "json" in one.KINDS and one.ORDER in range(30, 40)])
+@pytest.mark.parametrize("strange", STRANGE, ids=lambda value: repr(value)[:12])
+def test_strange_values_in_results_never_raise(reader, strange, knowledge, tmp_path):
+    def bend(value: object, at: list[int]) -> object:
+        """Return the value with the one at a running number replaced."""
+        at[0] -= 1
+        if at[0] == 0:
+            return strange
+        if isinstance(value, dict):
+            return {key: bend(one, at) for key, one in value.items()}
+        return [bend(one, at) for one in value] if isinstance(value, list) else value
+
+    for content, _ in reader.SAMPLES:
+        if not content.startswith("{"):
+            continue
+        whole = json.loads(content.splitlines()[0])
+        bent = [bend(whole, [number]) for number in range(2, 60)]
+        path = tmp_path / "bent.json"
+        path.write_text("".join(f"{json.dumps(one)}\n" for one in bent))
+        Session([path], knowledge=knowledge, options=Options(slo={"ttft": 0.5, "tpot": 0.05}))

@@ -18,6 +18,9 @@ AROUND = 60.0
 #: The claim that tells which engine answered.
 ENGINE = "backend"
 
+#: What benchmark results may have been taken at several values of.
+VARIED = ("parallel.tp", "model.name")
+
 #: Rows of one measured table.
 ROWS = 8192
 
@@ -76,8 +79,13 @@ class Beside:
             return
         if isinstance(one, Claim):
             for name, fact in self._vocabulary.facts.items():
-                if one.name in fact.args.get(one.writer, ()) and name not in run.facts:
+                if one.name not in fact.args.get(one.writer, ()):
+                    continue
+                if name not in run.facts:
                     run.facts[name] = Fact(name, one.value, one.origin, one.excerpt, "observed")
+                elif name in VARIED and _differs(run.facts[name], one):
+                    # Results of several sizes: none of them is what the run is.
+                    run.facts[name] = Fact(name, None, one.origin, one.excerpt, "observed")
             if one.name == ENGINE and one.value in ENGINES and not run.engine:
                 run.engine = str(one.value)
             return
@@ -110,6 +118,11 @@ class Beside:
 
 def _origin(one: Scatter) -> Origin:
     return Origin(one.spread.source, one.spread.line)
+
+
+def _differs(known: Fact, one: Claim) -> bool:
+    """Whether another result claimed something else; what a log told is not put in doubt by a result."""
+    return known.excerpt.startswith(f"{one.name}: ") and known.value != one.value
 
 
 def _new_run(engine: str, stream: str, first: Origin) -> Run:

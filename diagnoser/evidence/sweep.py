@@ -20,6 +20,8 @@ from diagnoser.table import Origin, Table
 WORTH = 1.10
 #: Growth of P99 for each doubling of the load from which on requests only wait longer.
 DOUBLED = 2.0
+#: Loads nearer than this, in doublings, are as good as one: 5 % apart.
+CLOSE = math.log2(1.05)
 #: Steps that make a sweep with a knee.
 FEWEST = 3
 #: Prompts or outputs that differ more than this, as a ratio, are another workload.
@@ -141,11 +143,12 @@ def knee_of(steps: Sequence[Step]) -> Step:
     """Return the last step that paid; the first one where none above it does."""
     knee = steps[0]
     for step in steps[1:]:
-        doublings = math.log2(step.load / knee.load)
+        doublings = max(math.log2(step.load / knee.load), CLOSE)
         gain, slower = _ratio(step.tps, knee.tps), _ratio(step.p99, knee.p99)
-        if gain is None or gain ** (1 / doublings) < WORTH:
+        # In logarithms: what a doubling multiplies, another doubling multiplies again.
+        if not gain or math.log2(gain) / doublings < math.log2(WORTH):
             continue
-        if slower is None or slower ** (1 / doublings) < DOUBLED:
+        if not slower or math.log2(slower) / doublings < math.log2(DOUBLED):
             knee = step
     return knee
 

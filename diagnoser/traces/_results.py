@@ -22,6 +22,8 @@ MOST_VALUES = 1_000_000
 MOST_REQUESTS = 200_000
 #: Results that one file may hold.
 MOST_RESULTS = 1000
+#: No time, count or rate is larger; sums of such stay finite.
+LARGEST = 1e15
 #: Longest proof line, characters.
 TEXT = 400
 #: Deepest level of a configuration that is searched.
@@ -83,14 +85,14 @@ class Result:
 
 
 def number(value: Any) -> float | None:
-    """Return a finite number, also of a text; None for anything else. A truth is no number."""
+    """Return a number that can have been measured, also of a text; None for anything else. A truth is no number."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
         found = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return found if abs(found) <= LARGEST else None
 
 
 def floats(values: Any) -> list[float]:
