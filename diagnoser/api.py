@@ -10,6 +10,8 @@ from typing import Any, BinaryIO
 
 from diagnoser import assembling, reading
 from diagnoser.evidence.facts import settle
+from diagnoser.evidence.sweep import sweep_facts
+from diagnoser.evidence.tails import tail_facts
 from diagnoser.evidence.version import bound_version, infer_version
 from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
@@ -20,6 +22,7 @@ from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
 from diagnoser.loading import Knowledge
 from diagnoser.model import Fact, Run
+from diagnoser.objectives import goodput_facts
 from diagnoser.options import Name, Options, UsageError
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.evaluate import Options as Judging
@@ -135,6 +138,14 @@ class Session:
         if named and gpu and gpu.bandwidth_gbs is not None:
             bandwidth = Fact("gpu.bandwidth_gbs", gpu.bandwidth_gbs, named.origin, named.excerpt, "observed")
             run.facts[bandwidth.name] = bandwidth
+        if named and gpu and (tflops := gpu.bf16_tflops or gpu.fp16_tflops) is not None:
+            run.facts["gpu.tflops"] = Fact("gpu.tflops", tflops, named.origin, named.excerpt, "observed")
+        for objective, limit in (self.options.slo or {}).items():
+            run.facts[f"slo.{objective}"] = Fact(
+                f"slo.{objective}", limit, origin, f"--slo {objective}={limit:g}s", "set"
+            )
+        for fact in (*sweep_facts(run), *tail_facts(run), *goodput_facts(run)):
+            run.facts[fact.name] = fact
         evaluator = Evaluator(run, self.knowledge.base, self.knowledge.vocabulary)
         for name, node in self.knowledge.base.derived.items():
             value = None if name in run.facts else evaluator.result(node).value

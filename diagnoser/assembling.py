@@ -14,6 +14,7 @@ from diagnoser.judging import Judgement
 from diagnoser.knowledge.versions import parse_version
 from diagnoser.latencies import spreads
 from diagnoser.loading import Knowledge
+from diagnoser.objectives import objectives
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
 from diagnoser.rules.checklist import evaluate, over_runs
@@ -127,6 +128,7 @@ def _run(judgement: Judgement, knowledge: Knowledge) -> RunReport:
         ranks=figures.ranks(run, knowledge.vocabulary),
         sources=list(run.sources),
         scrapes=figures.scrapes(run),
+        objectives=objectives(run),
     )
 
 

@@ -48,6 +48,9 @@ SHOWN = (
     "profile.short_share",
     "profile.prefill_share",
     "profile.graph_launches",
+    "bench.concurrency",
+    "bench.output_tps",
+    "bench.finished_tps",
 )
 
 

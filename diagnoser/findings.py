@@ -107,6 +107,28 @@ class Setting:
 
 
 @dataclass(slots=True)
+class Objective:
+    """How an objective is met. ``name``: "ttft", "tpot", "itl", "e2e", or "goodput" for all of them at once.
+
+    ``limit`` in seconds (None for goodput), ``share`` of ``samples`` that meet it; None where only a few percentiles
+    were kept, which ``bounds`` it. ``rate``: requests per second that meet all. ``medium`` is what measured it:
+    "metrics", "bench". ``failed`` requests count among the samples of goodput.
+    """
+
+    name: str
+    title: str
+    limit: float | None
+    share: float | None
+    samples: int
+    rate: float | None
+    medium: str
+    source: str
+    line: int
+    bounds: list[float] = field(default_factory=lambda: [0.0, 1.0])
+    failed: int = 0
+
+
+@dataclass(slots=True)
 class RunReport:
     """One server lifetime. ``facts`` maps fact name to value, ``figures`` series name to its figures.
 
@@ -114,6 +136,7 @@ class RunReport:
     argument to what it was set to, ``spreads`` a latency to its percentiles, ``ranks`` a rank's label to the medians of
     its figures under load, where there are several. ``sources`` are the inputs that it was read from. ``scrapes``
     counts the metrics pages.
+    ``objectives`` are those that the caller set.
     """
 
     id: int
@@ -135,6 +158,7 @@ class RunReport:
     ranks: dict[str, dict[str, float]] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     scrapes: int = 0
+    objectives: list[Objective] = field(default_factory=list)
 
 
 @dataclass(slots=True)

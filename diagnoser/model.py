@@ -5,10 +5,13 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnoser.spread import Spread
 from diagnoser.table import Group, Origin, Table
+
+if TYPE_CHECKING:
+    from diagnoser.observations import Requests
 
 
 @dataclass(slots=True, frozen=True)
@@ -170,6 +173,7 @@ class Run:
     sources: list[str] = field(default_factory=list)
     parts: dict[str, int] = field(default_factory=dict)
     exposed: frozenset[str] = frozenset()
+    requests: list[Requests] = field(default_factory=list)
 
     def place(self, source: str, line: int) -> float:
         """Return a number that orders lines of this run, whichever of its files they stand in."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -81,5 +82,26 @@ class Page:
     others: int = 0
 
 
+@dataclass(slots=True)
+class Requests:
+    """Requests one by one, so that several objectives can be asked of each: columns of one length.
+
+    ``columns`` are "ttft", "tpot", "e2e" (seconds), "prompt", "output" (tokens) of the requests that succeeded, NaN
+    where one has none. ``duration`` is that
+    of the whole measurement, None where nothing tells it. ``failed`` requests met no objective.
+    """
+
+    writer: str
+    medium: str
+    origin: Origin
+    text: str
+    columns: Mapping[str, array[float]]
+    duration: float | None
+    failed: int
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+
 #: What a reader of traces gives: each is evidence for the same rules as the lines of a log.
-Observation = Measure | Scatter | Claim | Page | Record | Problem
+Observation = Measure | Scatter | Claim | Requests | Page | Record | Problem

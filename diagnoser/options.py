@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ class Options:
 
     ``since`` and ``until`` are times in the log's own clock ("10:00", "2026-11-29 10:00") or stretches back from its
     end ("15m"). ``rules`` are folders with further rule files. ``cache_dir`` may hold compiled rules between calls.
+    ``slo`` maps "ttft", "tpot", "itl", "e2e" to the most that a request may take, seconds.
     """
 
     since: str | None = None
@@ -30,3 +31,4 @@ class Options:
     rules: Sequence[Name] = ()
     inference: str = "plain"
     cache_dir: Path | None = None
+    slo: Mapping[str, float] | None = None

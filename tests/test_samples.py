@@ -21,6 +21,8 @@ from diagnoser.reports import RenderOptions
 ROOT = Path(__file__).parent.parent
 SAMPLES = sorted(path.parent for path in ROOT.glob("samples/*/expected.yaml"))
 FIELDS = {"causes", "must_not", "severity", "exit", "engine", "engine_version", "envelope"}
+#: Objectives in seconds, and texts that the report holds.
+OPTIONAL = {"slo", "says"}
 #: Words that a field of the JSON report may hold; the dataclasses only say that it is a text.
 WORDS = {
     "severity": {"info", "warning", "critical"},
@@ -30,8 +32,9 @@ WORDS = {
 
 
 def inputs(folder: Path) -> list[Path]:
-    """Return the inputs of a sample: the server's log, then what was captured beside it."""
-    return [folder / "server.log", *sorted(set(folder.iterdir()) - {folder / "server.log", folder / "expected.yaml"})]
+    """Return what lies in a sample's folder: the server's log where there is one, then what was captured beside it."""
+    names = [path for path in folder.iterdir() if path.name != "expected.yaml"]
+    return sorted(names, key=lambda path: (path.name != "server.log", path.name))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +46,8 @@ def knowledge() -> Knowledge:
 def case(request: pytest.FixtureRequest, knowledge: Knowledge) -> tuple[dict[str, Any], Report]:
     """A sample's expectation and its report."""
     expected = yaml.safe_load((request.param / "expected.yaml").read_text(encoding="utf-8"))
-    return expected, Session(inputs(request.param), knowledge=knowledge).report
+    options = Options(slo=expected.get("slo"))
+    return expected, Session(inputs(request.param), knowledge=knowledge, options=options).report
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +63,14 @@ def schema() -> dict[str, Any]:
 
 def test_there_are_samples() -> None:
     assert len(SAMPLES) >= 14
-    assert {folder.name for folder in SAMPLES} == {path.parent.name for path in ROOT.glob("samples/*/server.log")}
+    assert {folder.name for folder in SAMPLES} == {path.name for path in ROOT.glob("samples/*") if path.is_dir()}
     listed = (ROOT / "samples" / "README.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| \[([\w-]+)\]", listed, re.MULTILINE)) == {folder.name for folder in SAMPLES}
 
 
 def test_causes(case: tuple[dict[str, Any], Report]) -> None:
     expected, report = case
-    assert set(expected) == FIELDS
+    assert set(expected) - OPTIONAL == FIELDS
     found = [finding.id for finding in report.findings]
     serious = {finding.id for finding in report.findings if finding.severity != "info"}
     assert found[: len(expected["causes"])] == expected["causes"]
@@ -76,16 +80,26 @@ def test_causes(case: tuple[dict[str, Any], Report]) -> None:
         assert (first.severity, first.role) == (expected["severity"], "root")
         assert first.evidence
         assert first.remedies
-        assert report.healthy is False
+        assert report.healthy is (expected["severity"] == "info")
     else:
         assert not serious
         assert report.healthy is True
 
 
+def test_says(case: tuple[dict[str, Any], Report]) -> None:
+    expected, report = case
+    for form in ("text", "markdown") if expected.get("says") else ():
+        text = " ".join(reports.get(form).render(report, RenderOptions(width=160)).replace("\\", "").split())
+        for said in expected["says"]:
+            assert said in text, (form, said)
+
+
 def test_exit_code(case: tuple[dict[str, Any], Report]) -> None:
     expected, report = case
     assert exit_code(report, "critical", exit_zero=False) == expected["exit"]
-    assert exit_code(report, "warning", exit_zero=False) == int(bool(expected["causes"]))
+    assert exit_code(report, "warning", exit_zero=False) == int(
+        bool(expected["causes"]) and expected["severity"] != "info"
+    )
     assert exit_code(report, "critical", exit_zero=True) == 0
 
 

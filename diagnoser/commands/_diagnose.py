@@ -42,9 +42,6 @@ def main(arguments: Sequence[str]) -> int:
         session = Session(inputs, stdin=stdin, options=api_options, knowledge=knowledge)
         if args.baseline and not asked:
             _compare(session.report, args.baseline, api_options, knowledge)
-    if args.slo and not args.quiet:
-        # An option that does nothing must not look as if it did.
-        _terminal.say("note: --slo is checked, but no rule judges by objectives yet")
     for problem in [] if args.quiet else knowledge.base.problems:
         _terminal.say(f"warning: {problem}")
     if asked:
@@ -106,6 +103,7 @@ def _api_options(args: argparse.Namespace) -> Options:
         rules=tuple(args.rules),
         inference=args.inference,
         cache_dir=_cache.folder(args.cache_dir),
+        slo=args.slo,
     )
 
 

@@ -6,6 +6,7 @@ import argparse
 import io
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
             for name, lines in example.files:
                 names.append(f"{folder}/{name}")
                 Path(names[-1]).write_text("".join(f"{text}\n" for text in lines), encoding="utf-8")
-            return Session(names, stdin=log, options=options, knowledge=knowledge).report
+            asked = replace(options, slo=dict(example.slo) or None)
+            return Session(names, stdin=log, options=asked, knowledge=knowledge).report
 
     results = run_examples(knowledge.base, diagnose, chosen)
     gaps = coverage(knowledge.base) if args.coverage else None

@@ -11,11 +11,17 @@ from diagnoser.evidence.telemetry import Telemetry, in_clock
 from diagnoser.knowledge.labels import LabelMap
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.model import Fact, Run
-from diagnoser.observations import Claim, Measure, Page, Scatter
+from diagnoser.observations import Claim, Measure, Page, Requests, Scatter
 from diagnoser.table import NAN, Origin, Places, Table
 
 #: Scrapes and measurements this long before a run began, or after its last line, may still speak of it, seconds.
 AROUND = 60.0
+
+#: The claim that tells which engine answered.
+ENGINE = "backend"
+
+#: What benchmark results may have been taken at several values of.
+VARIED = ("parallel.tp", "model.name")
 
 #: Rows of one measured table.
 ROWS = 8192
@@ -31,14 +37,14 @@ class Beside:
         self._labels: dict[str, LabelMap] = {}
         self._meter: Meter | None = None
         self._pages: list[Page] = []
-        self._measured: list[Measure | Scatter | Claim] = []
+        self._measured: list[Measure | Scatter | Claim | Requests] = []
         self._telemetry = Telemetry(self._kinds)
 
     def wanted(self, name: str) -> bool:
         """Whether any series or fact is made of the metric of this name."""
         return self._read_meter().wanted(name)
 
-    def take(self, one: Page | Measure | Scatter | Claim) -> None:
+    def take(self, one: Page | Measure | Scatter | Claim | Requests) -> None:
         """Take one observation; it is dealt out by ``attach``."""
         if isinstance(one, Page):
             self._pages.append(one)
@@ -81,11 +87,21 @@ class Beside:
             self._meter = Meter(self._vocabulary)
         return self._meter
 
-    def _tell(self, run: Run, one: Measure | Scatter | Claim) -> None:
+    def _tell(self, run: Run, one: Measure | Scatter | Claim | Requests) -> None:
+        if isinstance(one, Requests):
+            run.requests.append(one)
+            return
         if isinstance(one, Claim):
             for name, fact in self._vocabulary.facts.items():
-                if one.name in fact.args.get(one.writer, ()) and name not in run.facts:
+                if one.name not in fact.args.get(one.writer, ()):
+                    continue
+                if name not in run.facts:
                     run.facts[name] = Fact(name, one.value, one.origin, one.excerpt, "observed")
+                elif name in VARIED and _differs(run.facts[name], one):
+                    # Results of several sizes: none of them is what the run is.
+                    run.facts[name] = Fact(name, None, one.origin, one.excerpt, "observed")
+            if one.name == ENGINE and one.value in ENGINES and not run.engine:
+                run.engine = str(one.value)
             return
         labels = self._labels_of(one.writer)
         if isinstance(one, Scatter):
@@ -122,6 +138,11 @@ class Beside:
 
 def _origin(one: Scatter) -> Origin:
     return Origin(one.spread.source, one.spread.line)
+
+
+def _differs(known: Fact, one: Claim) -> bool:
+    """Whether another result claimed something else; what a log told is not put in doubt by a result."""
+    return known.excerpt.startswith(f"{one.name}: ") and known.value != one.value
 
 
 def _new_run(engine: str, stream: str, first: Origin) -> Run:
@@ -166,7 +187,7 @@ def _overlap(run: Run, start: float | None, end: float | None) -> bool:
     return start <= run.ended + AROUND and end >= run.started - AROUND
 
 
-def _during(one: Measure | Scatter | Claim, runs: Sequence[Run]) -> Run:
+def _during(one: Measure | Scatter | Claim | Requests, runs: Sequence[Run]) -> Run:
     time = one.time if isinstance(one, Measure) else None
     return next((run for run in reversed(runs) if _overlap(run, time, time)), runs[-1])
 

@@ -34,6 +34,7 @@ SERIES_UNITS = (
     "celsius",
     "MHz",
     "x",
+    "requests/s",
 )
 FACT_UNITS = ("requests", "tokens", "ratio", "gib", "bytes", "seconds", "gpus", "x")
 

@@ -14,6 +14,7 @@ from diagnoser.reports.summary import (
     focus,
     gpus,
     looked,
+    objective,
     pairs,
     parallelism,
     profile,
@@ -39,6 +40,8 @@ def render(report: Report, options: RenderOptions) -> str:
         parts.append(_figures(run))
     if run is not None and run.spreads:
         parts.append(_spreads(run))
+    if run is not None and run.objectives:
+        parts.append("\n".join(f"- **objective**: {markdown(objective(one))}" for one in run.objectives))
     parts += comparedmarkdown.stand_out(report.odd)
     known = {finding.id for finding in report.findings}
     place = 0

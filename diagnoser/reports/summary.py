@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Report, RunReport
+from diagnoser.findings import Objective, Report, RunReport
 from diagnoser.reports.safe import line
-from diagnoser.reports.units import plural, quantity
+from diagnoser.reports.units import number, percent, plural, quantity
 
 ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "sglang-router": "SGLang router", "vllm-router": "vLLM router"}
 ENDS = {
@@ -19,7 +19,7 @@ ENDS = {
 def recognised(report: Report) -> bool:
     """Whether anything in the input came from an inference server or was judged: else nothing was looked at."""
     return bool(report.findings) or any(
-        run.engine or run.stats_samples or run.scrapes or run.figures for run in report.runs
+        run.engine or run.stats_samples or run.scrapes or run.figures or run.objectives for run in report.runs
     )
 
 
@@ -46,7 +46,16 @@ def verdict(report: Report) -> str:
         return f"{roots[0].severity}: {line(roots[0].title)}{more}"
     if not recognised(report):
         return "no log of an inference server"
+    if report.healthy and (missed := _missed(report)):
+        return f"nothing found that explains the missed objective ({missed})"
     return "nothing found" if report.healthy else "too little to tell"
+
+
+def _missed(report: Report) -> str:
+    """Name the objectives that more than one request in a hundred misses, as far as the results tell."""
+    every = [one for run in report.runs for one in run.objectives if one.limit is not None]
+    names = [one.name.upper() for one in every if (one.share if one.share is not None else one.bounds[1]) < 0.99]
+    return ", ".join(dict.fromkeys(names))
 
 
 def ending(report: Report, run: RunReport) -> str:
@@ -117,3 +126,25 @@ def pairs(words: list[str]) -> list[str]:
         else:
             out.append(word)
     return out
+
+
+def objective(one: Objective, source: str = "") -> str:
+    """TTFT within 500 ms: 94 % of 1,200 requests; goodput 3.2 requests/s: 91 % of 60 meet all."""
+    name = source or line(one.source)
+    where = f"{name}:{one.line}" if one.line else name
+    counted = plural(one.samples, "sample") if one.name == "itl" else plural(one.samples, "request")
+    if one.limit is None:
+        rate = f" {number(one.rate)} requests/s:" if one.rate is not None else ":"
+        met = f" {percent(one.share)} of {counted} meet all" if one.share is not None else ""
+        return f"goodput{rate}{met}" + (f", {one.failed:,} failed" if one.failed else "") + f" ({where})"
+    lead = f"{one.name.upper()} within {limit(one.limit)}: "
+    if one.share is not None:
+        return f"{lead}{percent(one.share)} of {counted} ({where})"
+    least, most = one.bounds
+    between = f"between {percent(least)} and {percent(most)}" if least else f"{percent(most)} at most"
+    return f"{lead}{f'{percent(least)} at least' if most >= 1 else between} of {counted} ({where})"
+
+
+def limit(seconds: float) -> str:
+    """500 ms, 2.5 s."""
+    return f"{number(seconds * 1000)} ms" if seconds < 1 else f"{number(seconds)} s"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from diagnoser.rules.bench import Bench, Steps
-from diagnoser.rules.examples import ExampleError, expand
+from diagnoser.rules.examples import ExampleError, expand, seconds
 from diagnoser.rules.model import Example, Node, Remedy, Rule
 from diagnoser.rules.schema import ExampleModel, RemedyModel, RuleFile
 
@@ -129,6 +129,7 @@ def _examples(bench: Bench, key: str, models: list[ExampleModel]) -> tuple[Examp
             bench.fault((*path, *steps, error.index, error.key), error.text)
             continue
         expect = model.expect
+        slo = _objectives(bench, path, model.slo)
         found.append(
             Example(
                 name=model.name or f"{key} {index + 1}",
@@ -137,6 +138,20 @@ def _examples(bench: Bench, key: str, models: list[ExampleModel]) -> tuple[Examp
                 remedies=tuple(expect.remedies) if expect else (),
                 place=bench.place(path),
                 files=tuple((str(steps[1]), lines) for steps, lines in parts.items() if len(steps) > 1),
+                slo=slo,
             )
         )
+    return tuple(found)
+
+
+def _objectives(bench: Bench, path: Steps, slo: Mapping[str, str]) -> tuple[tuple[str, float], ...]:
+    found = []
+    for name, text in slo.items():
+        if f"slo.{name}" not in bench.names.facts:
+            known = [fact.removeprefix("slo.") for fact in bench.names.facts if fact.startswith("slo.")]
+            bench.unknown((*path, "slo", name), "objective", name, known)
+        try:
+            found.append((name, seconds(text)))
+        except ValueError as error:
+            bench.fault((*path, "slo", name), str(error))
     return tuple(found)

@@ -17,6 +17,14 @@ from diagnoser.rules.value import UNKNOWN, Answer, unknown
 ARGUMENTS = "server arguments"
 STATISTICS = "statistics lines"
 METRICS = "a metrics page"
+#: Facts that no log tells, by the first word of their names.
+ASKED = {
+    "slo": "objectives (--slo ttft=500ms,tpot=50ms)",
+    "goodput": "objectives (--slo) and results with every request (vllm bench serve --save-detailed, a CSV)",
+    "bench": "benchmark results at several loads",
+    "tail": "the lengths of requests (a CSV with prompt_tokens and output_tokens, vllm bench serve --save-detailed)",
+    "roofline": "the GPU's name (--gpu) and a log of the start, with the weights and the memory for KV",
+}
 #: Who tells series that no log and no engine's metrics have, by the first word of their names.
 BESIDE = {
     "gpu": "GPU telemetry (nvidia-smi, dcgm-exporter, rocm-smi)",
@@ -84,6 +92,8 @@ class Lookups:
             return Answer(found.value)
         if op != "fact":
             return unknown(ARGUMENTS)
+        if (prefix := name.split(".")[0]) in ASKED:
+            return unknown(ASKED[prefix])
         spec = self._vocabulary.facts.get(name)
         if spec is not None and spec.args.get(self._run.engine):
             return unknown(ARGUMENTS)

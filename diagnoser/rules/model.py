@@ -89,7 +89,7 @@ class Remedy:
 class Example:
     """A small log written in a rule file, expanded to lines, and what must come of it.
 
-    ``files`` are other inputs: (file name, lines).
+    ``files`` are other inputs: (file name, lines); ``slo`` are objectives: (name, seconds).
     """
 
     name: str
@@ -98,6 +98,7 @@ class Example:
     remedies: tuple[str, ...] = ()
     place: Place = Place("", 0)
     files: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    slo: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(slots=True, frozen=True)

@@ -138,9 +138,7 @@ class RemedyModel(Strict):
     env: dict[Engine, Text] | None = Field(None, description="An environment variable, by engine.")
     action: Text | None = Field(None, description="Something that is not a flag. May hold {expression:format}.")
     to: Expr | None = Field(None, description="Expression for the new value: a number, a text or true/false.")
-    by: Literal["raise", "lower", "set", "remove"] | None = Field(
-        None, description="Direction, when no value can be computed from a log."
-    )
+    by: Literal["raise", "lower", "set", "remove"] | None = Field(None, description="Direction, without a value.")
     condition: Expr | None = Field(None, alias="if", description="Only proposed when this is true.")
     engine: Engines = Field([], description="Only for this engine, or these.")
     text: str = Field("", description="Why this value. May hold {expression:format}.")
@@ -180,6 +178,7 @@ class ExampleModel(Strict):
     name: str = Field("", description="What it shows, in a few words.")
     log: Log | None = Field(None, description="Lines, oldest first.")
     files: dict[str, Log] = Field({}, description="Other inputs by file name, such as metrics.prom: their lines.")
+    slo: dict[str, str] = Field({}, description="Objectives as --slo sets them: {ttft: 500ms}.")
     expect: Expect | None = Field(None, description="Only for fires.")
 
 

@@ -54,7 +54,7 @@ def literal(text: str) -> tuple[float, str]:
 
 def clash(left: str, right: str) -> bool:
     """Say whether two units cannot be compared or added. "" (unknown or plain) goes with everything."""
-    if PER_SECOND in (left, right) and "tokens/s" in (left, right):
+    if PER_SECOND in (left, right) and {left, right} & {"tokens/s", "requests/s"}:
         return False
     return bool(left and right and left != right and left not in _FREE and right not in _FREE)
 

@@ -47,6 +47,8 @@ _GPU_QUERY = re.compile(r"nvidia-smi\b.*--query-gpu")
 _GPU_ROW = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3},|(?:[^,]{1,48}, )*\d+(?:\.\d+)? (?:%|MiB|W|MHz)(?:,|\Z)")
 _DMON_ROW = re.compile(r"(?:\d{4}[-/]?\d\d[-/]?\d\d\s+)?(?:\d\d:\d\d:\d\d\s+)?\d+(?:\s+(?:-|[\d.]+))+")
 _SEPARATOR = re.compile(r"[,;\t]")
+#: Tables of AIPerf and GenAI-Perf: several, of different width, one under the other.
+_SUMMARY = re.compile(r"Metric,avg,(?:min|std|p\d+)\b")
 #: Keys that a JSON object of a logger has: a text and, beside it, a time or a level.
 _TEXT_KEYS = {"log", "message", "msg", "event", "text", "fields", "body"}
 _STAMP_KEYS = {
@@ -170,6 +172,8 @@ def _is_csv(lines: list[str]) -> bool:
     """Tell a table: a header of column names and rows with as many cells."""
     if not lines:
         return False
+    if _SUMMARY.match(lines[0]):
+        return True
     for separator in ",\t;":
         header = [cell.strip() for cell in lines[0].split(separator)]
         if len(header) < 2 or not all(_COLUMN.match(cell) for cell in header):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnoser.findings import Report
 from diagnoser.reports.base import RenderOptions
-from diagnoser.reports.text import closing, compared, figures, findings, head, spreads
+from diagnoser.reports.text import closing, compared, figures, findings, head, objectives, spreads
 from diagnoser.reports.text.page import Page
 
 NAME = "text"
@@ -17,6 +17,7 @@ def render(report: Report, options: RenderOptions) -> str:
     shown = head.write(page, report)
     figures.write(page, report, shown)
     spreads.write(page, shown)
+    objectives.write(page, report, shown)
     compared.stand_out(page, report.odd)
     findings.write(page, report)
     if report.baseline is not None:
