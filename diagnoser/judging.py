@@ -21,7 +21,7 @@ from diagnoser.times import stamp
 PROOFS = 8
 
 #: How many of them come first from the medium that the condition was judged by.
-SHARED = 3
+SHARED = 4
 
 _LOADED = Node("run", ("run.loaded",), "run.loaded", "number")
 
