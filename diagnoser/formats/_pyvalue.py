@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from importlib.resources import files
 from typing import NamedTuple, cast
 
 #: Deeper nesting than any configuration has; more is hostile or broken and stays text.
@@ -106,6 +105,8 @@ def _depth(text: str) -> int:
 
 @lru_cache(maxsize=1)  # built on first use: lark and the grammar cost more time than a whole short log
 def _parser() -> Callable[[str], object]:
+    from importlib.resources import files
+
     from lark import Lark, LarkError, Transformer
 
     grammar = files(__package__).joinpath("pyrepr.lark").read_text(encoding="utf-8")

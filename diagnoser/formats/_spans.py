@@ -7,7 +7,8 @@ may begin or end inside a dump, and an object's repr may hold any text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from diagnoser.values import dataclass
 
 # A quote opens a string only where a value may start, so that an apostrophe in a bare word does not; an angle bracket
 # only before a name ("a < b" and "->" are no brackets).

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from diagnoser.formats.base import Head
+from diagnoser.values import dataclass
 
 _START = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)(?:Z|[+-]\d\d:?\d\d)? +"

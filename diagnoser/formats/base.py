@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from diagnoser.model import Group
+from diagnoser.values import dataclass
 
 
 @dataclass(slots=True)

@@ -7,9 +7,9 @@ bars and tracebacks. Ray does the same for its actors, and both may stand in one
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from diagnoser.model import Group
+from diagnoser.values import dataclass
 
 _TAG = re.compile(r"\((?:([A-Za-z][\w .:+-]*?)(?: rank=(\d+))? )?pid=(\d+)(?:, ip=[\w.:]+)?\) ?")
 _RANK = re.compile(r"\[(?:rank|default)(\d+)\]: ?(?!\[)")

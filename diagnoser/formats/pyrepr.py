@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
 
 from diagnoser.formats._pyvalue import parse_value
 from diagnoser.formats._spans import Cut, cut
+from diagnoser.values import dataclass, field
 
 __all__ = ["Dump", "Value", "find_dump", "parse_dump"]
 

@@ -7,11 +7,11 @@ The Rust front end prints the same layout. The process name in front is optional
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from diagnoser.formats import process, uvicorn
 from diagnoser.formats.base import Head
 from diagnoser.formats.vllm_stats import is_stats, stats
+from diagnoser.values import replace
 
 __all__ = ["NAME", "ORDER", "SAMPLES", "head", "kind_of", "parse", "request_complete", "stats"]
 

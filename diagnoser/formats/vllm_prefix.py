@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from diagnoser.formats import process, vllm
 from diagnoser.formats.base import Head
+from diagnoser.values import replace
 
 # Asked late: every other dialect has a better claim. Named after the writer, so that records read as vLLM's.
 NAME = "vllm-prefix"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from diagnoser.findings import Evidence
 from diagnoser.ranking.sighting import Sighting
 from diagnoser.rules.model import CONFIDENCES, SEVERITIES
+from diagnoser.values import dataclass, replace
 
 #: Lines of evidence that a finding keeps.
 LINES = 6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import json
 import re
@@ -116,6 +115,8 @@ def _complete(context: Context) -> bool:
 def _unpacked(value: Any) -> Any:
     """Read a list or mapping that the log printed the Python way; engines take mappings as JSON."""
     if isinstance(value, str) and value[:1] in ("{", "[", "(") and len(value) <= _LONGEST:
+        import ast  # few logs print one
+
         with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             return ast.literal_eval(value)
     return value

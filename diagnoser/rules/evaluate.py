@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -14,6 +13,7 @@ from diagnoser.rules.eventcalc import Events
 from diagnoser.rules.lookup import Lookups
 from diagnoser.rules.model import EventSpec, Node, RuleBase
 from diagnoser.rules.value import NOTHING, UNKNOWN, Answer, Result, Trace, Value, unknown
+from diagnoser.values import dataclass
 
 
 @dataclass(slots=True, frozen=True)
@@ -28,6 +28,9 @@ class Options:
     story: Callable[[str], str] = str
 
 
+_BARE = Options()
+
+
 class Evaluator:
     """Evaluates checked expressions over one run; every symptom and aggregate is computed at most once.
 
@@ -36,7 +39,7 @@ class Evaluator:
     """
 
     def __init__(
-        self, run: Run, base: RuleBase | Mapping[str, Node], vocabulary: Vocabulary, options: Options = Options()
+        self, run: Run, base: RuleBase | Mapping[str, Node], vocabulary: Vocabulary, options: Options = _BARE
     ) -> None:
         self.run = run
         self.symptoms: Mapping[str, Node] = base.symptoms if isinstance(base, RuleBase) else base
@@ -47,7 +50,7 @@ class Evaluator:
         self._symptom_answers: dict[str, Answer] = {}
         self.samples = Samples(run, self.answer, self._missing, self._loaded)
         self.lookups = Lookups(run, vocabulary, self.samples.rows, options.restarts)
-        self.events = Events(run, specs, self._holds, self.samples.rows)
+        self.events = Events(run, specs, self.with_fields, self.samples.rows)
 
     def result(self, node: Node) -> Result:
         """Return the value of a checked expression, what it needs when unknown, and the proof when true."""
@@ -99,9 +102,6 @@ class Evaluator:
             return self.answer(node).value
         finally:
             self._fields = before
-
-    def _holds(self, node: Node, fields: Mapping[str, Any]) -> Value:
-        return self.with_fields(node, fields)
 
     def _missing(self, names: frozenset[str]) -> str:
         return self.lookups.missing_series(names)

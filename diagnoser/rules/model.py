@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from diagnoser.values import dataclass, field
 
 SEVERITIES = ("info", "warning", "critical")
 CONFIDENCES = ("possible", "likely", "certain")

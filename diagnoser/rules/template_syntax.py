@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from diagnoser.values import dataclass
 
 KINDS = ("text", "int", "float", "word", "rest", "quoted", "gib")
 #: Name of a field that is matched and not kept; it may stand several times.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from diagnoser.knowledge.words import hint
+from diagnoser.values import dataclass
 
 #: Formats by name; ``.0f`` to ``.9f`` besides.
 FORMATS = ("int", "id", "percent", "duration", "gib", "rate", "story")

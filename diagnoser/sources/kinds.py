@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from typing import Any
@@ -136,6 +135,8 @@ def _is_csv(lines: list[str]) -> bool:
         header = [cell.strip() for cell in lines[0].split(separator)]
         if len(header) < 2 or not all(_COLUMN.match(cell) for cell in header):
             continue
+        import csv  # few inputs come this far
+
         try:
             rows = list(csv.reader(lines[1:40], delimiter=separator))
         except csv.Error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import stat
@@ -96,6 +95,8 @@ def _suggest(path: Path) -> str:
         siblings = sorted(entry.name for entry in missing.parent.iterdir())
     except OSError:
         return ""
+    import difflib  # only an error message needs it
+
     close = difflib.get_close_matches(missing.name, siblings, n=1)
     if not close:
         lower = {name.lower(): name for name in siblings}
