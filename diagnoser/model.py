@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
+
+from diagnoser.table import NAN, Table
+from diagnoser.values import dataclass, field
+
+__all__ = [
+    "NAN", "Event", "EventLog", "Fact", "Group", "Line", "Origin", "Problem", "Record", "Residue", "Run", "Table",
+]  # fmt: skip
 
 #: A rank or replica: sorted (label, value) pairs such as ``(("dp", "0"),)`` or ``(("engine", "003"),)``.
 Group = tuple[tuple[str, str], ...]
@@ -94,73 +100,6 @@ class Fact:
     origin: Origin
     excerpt: str
     state: str = "observed"
-
-
-class Table:
-    """Samples of one group (rank, engine) in columns; halves its resolution when it grows past ``limit`` rows.
-
-    A row is one statistics line. Missing fields are NaN. ``weight`` counts the lines a row stands for after
-    coarsening; ``text`` keeps the line for evidence. Memory is bounded by ``limit`` whatever the log's length.
-    """
-
-    __slots__ = ("columns", "group", "kinds", "limit", "line", "loaded", "source", "text", "time", "weight")
-
-    def __init__(self, group: Group, kinds: Mapping[str, str], limit: int = 8192) -> None:
-        self.group = group
-        self.kinds = kinds
-        self.limit = limit
-        self.time: array[float] = array("d")
-        self.weight: array[float] = array("d")
-        self.line: array[int] = array("q")
-        self.source: list[str] = []
-        self.text: list[str] = []
-        self.columns: dict[str, array[float]] = {}
-
-    def __len__(self) -> int:
-        return len(self.time)
-
-    def append(self, time: float, origin: Origin, text: str, values: Mapping[str, float]) -> None:
-        """Add one row; ``time`` may be NaN. ``values`` maps series name to number in the series' unit."""
-        rows = len(self.time)
-        for name in values:
-            if name not in self.columns:
-                self.columns[name] = array("d", [NAN]) * rows
-        for name, column in self.columns.items():
-            column.append(values.get(name, NAN))
-        self.time.append(time)
-        self.weight.append(1.0)
-        self.line.append(origin.line)
-        self.source.append(origin.source)
-        self.text.append(text)
-        while len(self.time) >= self.limit:
-            self._coarsen()
-
-    def _coarsen(self) -> None:
-        pairs = len(self.time) // 2 * 2
-        for name, column in self.columns.items():
-            self.columns[name] = array("d", _merge(column, pairs, self.kinds.get(name, "gauge")))
-        self.weight = array("d", [self.weight[i] + self.weight[i + 1] for i in range(0, pairs, 2)])
-        self.time = self.time[0:pairs:2]
-        self.line = self.line[0:pairs:2]
-        self.source = self.source[0:pairs:2]
-        self.text = self.text[0:pairs:2]
-
-
-NAN = float("nan")
-
-
-def _merge(column: array[float], pairs: int, kind: str) -> Iterator[float]:
-    """Merge neighbours: counters of an interval add up, totals keep the later value, gauges average."""
-    for i in range(0, pairs, 2):
-        left, right = column[i], column[i + 1]
-        if left != left or right != right:
-            yield right if left != left else left
-        elif kind == "count":
-            yield left + right
-        elif kind == "total":
-            yield right
-        else:
-            yield (left + right) / 2
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from diagnoser.evidence import facts as fact_room
@@ -14,6 +13,7 @@ from diagnoser.evidence.samples import Budget, Sampler
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Record, Run
+from diagnoser.values import dataclass, field
 
 #: Writers followed at once, and lifetimes kept: of a longer crash loop the first and the latest ones.
 MOST_STREAMS = 512
@@ -98,20 +98,22 @@ class Collector:
             life = self._open[key] = self._begin(record.stream, source, restarts=0)
         engine = self.engine or self.readers.engine(record) or life.run.engine
         matches = self.matcher.match(record, engine)
-        starts = {spec.name for spec, *_ in matches if spec.role == "start"}
+        starts = {spec.name for spec, *_ in matches if spec.role == "start"} if matches else None
         if starts and life.restarts(record, starts):
             preamble = self._split(life, record)
             life.close()
             life = self._open[key] = self._begin(record.stream, source, restarts=life.number + 1)
             life.held = preamble
-        # A message that only one engine prints tells whose log this is where no prefix does (a refused command line).
-        told = (template.engine for _, template, *_ in matches if template.engine != "any")
-        # A new run is not spent and takes its marker at once.
-        life.run.engine = life.run.engine or engine or next(told, "")
+        if not life.run.engine:
+            # A message that only one engine prints tells whose log this is where no prefix does (a refused command
+            # line).
+            told = (template.engine for _, template, *_ in matches if template.engine != "any")
+            life.run.engine = engine or next(told, "")
         if before:
             self._remember(life, record, matches)
             return
-        if life.undecided(record, (spec.role for spec, *_ in matches)):
+        # A new run is not spent and takes its marker at once.
+        if life.undecided(record, matches):
             life.held.append((record, matches))
             if len(life.held) > EARLY_RECORDS // 2:
                 self._take(life, *life.held.pop(0))
