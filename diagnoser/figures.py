@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import compress, pairwise
 from math import fsum
-from operator import and_
+from operator import and_, eq, itemgetter
 
 from diagnoser.findings import FigureRow
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -42,7 +43,7 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
         for table, busy in tables:
             column = table.columns.get(name)
             if column is not None:
-                present = [value == value for value in column]  # a field that its line lacks is NaN
+                present = bytes(map(eq, column, column))  # a field that its line lacks is NaN
                 times += compress(table.time, present)
                 values += compress(column, present)
                 loaded += compress(column, map(and_, present, busy))
@@ -85,15 +86,19 @@ def _busy(table: Table) -> list[bool]:
 
 def _slices(times: list[float], values: list[float]) -> list[float | None]:
     timed = [(t, v) for t, v in zip(times, values, strict=True) if t == t]
-    start, end = (min(timed)[0], max(timed)[0]) if timed else (0.0, 0.0)
+    timed.sort(key=itemgetter(0))
+    start, end = (timed[0][0], timed[-1][0]) if timed else (0.0, 0.0)
     if end <= start:
         step = max(1, -(-len(values) // SLICES))
         return [_mean(values[i : i + step]) for i in range(0, len(values), step)]
     width = (end - start) / SLICES
-    buckets: list[list[float]] = [[] for _ in range(SLICES)]
-    for t, v in timed:
-        buckets[min(SLICES - 1, int((t - start) / width))].append(v)
-    return [_mean(bucket) if bucket else None for bucket in buckets]
+
+    def number_of(pair: tuple[float, float]) -> int:
+        return min(SLICES - 1, int((pair[0] - start) / width))
+
+    begins = [bisect_left(timed, number, key=number_of) for number in range(SLICES)]
+    slices = [[value for _, value in timed[begin:stop]] for begin, stop in pairwise([*begins, len(timed)])]
+    return [_mean(each) if each else None for each in slices]
 
 
 # The standard library's statistics would do; importing it takes longer than everything that is computed here.

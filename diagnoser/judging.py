@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from itertools import compress
+from operator import eq
 
 from diagnoser.findings import Evidence
 from diagnoser.inference import Cause, infer, problem_from_rules
@@ -16,6 +17,7 @@ from diagnoser.rules.model import Node, Rule, RuleBase
 from diagnoser.rules.names import references
 from diagnoser.rules.value import UNKNOWN, Proof
 from diagnoser.times import stamp
+from diagnoser.values import dataclass, field
 
 #: Lines of proof that a finding keeps per run; ranking thins them further over runs and ranks.
 PROOFS = 8
@@ -142,10 +144,8 @@ def _named(node: Node, base: RuleBase) -> tuple[set[str], set[str]]:
 def _count(run: Run, series: str) -> int:
     return int(
         sum(
-            weight
+            sum(compress(table.weight, map(eq, column, column)))  # NaN equals nothing
             for table in run.tables.values()
-            if series in table.columns
-            for weight, value in zip(table.weight, table.columns[series], strict=True)
-            if value == value
+            if (column := table.columns.get(series)) is not None
         )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
@@ -36,7 +37,11 @@ class Lookups:
         self._vocabulary = vocabulary
         self._rows = rows
         self._restarts = restarts
-        self.loaded = loaded_seconds(rows)
+
+    @cached_property
+    def loaded(self) -> Answer:
+        """Seconds under load."""
+        return loaded_seconds(self._rows)
 
     def missing_series(self, names: frozenset[str]) -> str:
         """Name the input that would have these series."""

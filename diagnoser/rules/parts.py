@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -12,6 +11,7 @@ from diagnoser.rules.model import Node
 from diagnoser.rules.rows import LOAD, Rows
 from diagnoser.rules.value import Answer, unknown
 from diagnoser.rules.vector import NAN, Piece, Undecided, compile_rows
+from diagnoser.values import dataclass
 
 #: What would decide an aggregate when nothing ran at all.
 UNDER_LOAD = "samples under load"
@@ -27,23 +27,23 @@ class Part:
     second: list[float] | None = None
 
     @property
-    def times(self) -> list[float]:
+    def times(self) -> Sequence[float]:
         """Times of the rows, NaN where unknown."""
         return _take(self.rows.table.time, self.index)
 
     @property
-    def weights(self) -> list[float]:
+    def weights(self) -> Sequence[float]:
         """Seconds each row stands for (lines, in a log without times)."""
         return _take(self.rows.weights, self.index)
 
     @property
-    def lines(self) -> list[float]:
+    def lines(self) -> Sequence[float]:
         """Statistics lines each row stands for."""
         return _take(self.rows.table.weight, self.index)
 
 
-def _take(column: array[float], index: Sequence[int]) -> list[float]:
-    return list(column) if len(index) == len(column) else list(map(column.__getitem__, index))
+def _take(column: array[float], index: Sequence[int]) -> Sequence[float]:
+    return column if len(index) == len(column) else list(map(column.__getitem__, index))
 
 
 @dataclass(slots=True, frozen=True)
@@ -112,8 +112,8 @@ def gather(pieces: Pieces, tables: Iterable[Rows], missing: Callable[[frozenset[
 
 
 def _part(pieces: Pieces, rows: Rows, mask: bytes | None) -> Part:
-    index = rows.indexes(mask)
-    columns = {name: rows.column(name, mask) for name in pieces.series}
+    index: Sequence[int] = rows.indexes(mask)
+    columns: dict[str, Sequence[float]] = {name: rows.column(name, mask) for name in pieces.series}
     for name in pieces.optional - pieces.series:
         present = name in rows.table.columns
         columns[name] = rows.column(name, mask) if present else [NAN] * len(index)
