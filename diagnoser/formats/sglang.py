@@ -6,13 +6,13 @@ that repeats ``WARNING file.py:12:``). Statistics lines are taken apart by :mod:
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from diagnoser.formats import uvicorn
 from diagnoser.formats.base import Head
 from diagnoser.formats.sglang_stats import is_stats, stats
 from diagnoser.model import Group
+from diagnoser.patterns import lazily
 
 __all__ = ["NAME", "ORDER", "SAMPLES", "head", "stats"]
 
@@ -21,18 +21,18 @@ ORDER = 20
 
 # The bracket is read in three pieces, two of them remembered, because consecutive lines share them: the minute, the
 # seconds, the rest (fraction, ranks in any order and number, name of an encoder server's process).
-_MINUTE = re.compile(r"(?:(\d{4})-(\d\d)-(\d\d) )?(\d\d):(\d\d)")
-_REST = re.compile(r"([.,]\d{1,6})?((?: [A-Z][A-Z_]*\d+)*)(?: (encode_[a-z_]+)(?:\[(\d+)\])?)?")
+_MINUTE = lazily(r"(?:(\d{4})-(\d\d)-(\d\d) )?(\d\d):(\d\d)")
+_REST = lazily(r"([.,]\d{1,6})?((?: [A-Z][A-Z_]*\d+)*)(?: (encode_[a-z_]+)(?:\[(\d+)\])?)?")
 # A log cut at its start may have lost the bracket and a part of the date.
-_CUT = re.compile(r"(?:\d{4}-\d\d-\d\d |[\d-]{0,9} ?)(?=\d\d:\d\d:\d\d[^\]]{0,99}\](?: |$))")
+_CUT = lazily(r"(?:\d{4}-\d\d-\d\d |[\d-]{0,9} ?)(?=\d\d:\d\d:\d\d[^\]]{0,99}\](?: |$))")
 # 0.1.26 has no time: a worker names its GPU instead.
-_GPU = re.compile(r"\[gpu(?:_id)?=(\d+)\] ")
-_RANK = re.compile(r"([A-Z][A-Z_]*?)(\d+)")
-_OWN_LEVEL = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL) ([\w./-]+\.py:\d+): ")
+_GPU = lazily(r"\[gpu(?:_id)?=(\d+)\] ")
+_RANK = lazily(r"([A-Z][A-Z_]*?)(\d+)")
+_OWN_LEVEL = lazily(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL) ([\w./-]+\.py:\d+): ")
 _UVICORN = ("INFO:  ", "WARNING:  ", "ERROR:  ", "DEBUG:  ", "CRITICAL: ", "TRACE:  ")
 # Lines that quote what a user sent: with --log-requests, up to 0.4.0 as in=/out=, later Receive/Finish, also as JSON.
 _REQUEST = ("Receive: obj=", "Finish: obj=", "Receive OpenAI: obj=", "in={", "out={", "in=", "out=")
-_REQUEST_JSON = re.compile(r'\{"timestamp": ?"[^"]*", ?"event": ?"request\.')
+_REQUEST_JSON = lazily(r'\{"timestamp": ?"[^"]*", ?"event": ?"request\.')
 
 
 def head(text: str) -> Head | None:

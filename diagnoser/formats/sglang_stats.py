@@ -8,12 +8,11 @@ something else than on a decode line, gets the suffix " (prefill)". Percentages 
 
 from __future__ import annotations
 
-import re
-
 from diagnoser.formats.base import StatsLine
 from diagnoser.model import Group
+from diagnoser.patterns import lazily
 
-_NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(%)?[,.)]?\s*$")
+_NUMBER = lazily(r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(%)?[,.)]?\s*$")
 _AFTER_PREFILL = (". ", ", ", " [", "(m", ".", ",")
 _AFTER_DECODE = (". ", ", ", " [", ".", ",")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from diagnoser.findings import Evidence
+from diagnoser.patterns import lazily
 from diagnoser.ranking.sighting import Sighting
 from diagnoser.rules.model import CONFIDENCES, SEVERITIES
 from diagnoser.values import dataclass, replace
@@ -16,7 +16,7 @@ LINES = 6
 #: Digits of a rank's number; a longer one is no number, whatever a log prints.
 _LONGEST_RANK = 9
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = lazily(r"\d+")
 
 
 @dataclass(slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
+
+from diagnoser.patterns import lazily
 
 #: Files that are never text, by their first bytes, with what to tell the person.
 _BINARY = {
@@ -27,19 +28,19 @@ _MAX_STRANGE = 0.1
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\x1b\x08\x0c")) + b"\x7f"
 
 _METRIC_NAME = r"[A-Za-z_:][A-Za-z0-9_:]*"
-_METRIC_NOTE = re.compile(rf"# (?:(?:HELP|TYPE|UNIT) {_METRIC_NAME}(?: |\Z)|EOF\Z)")
-_METRIC_SAMPLE = re.compile(
+_METRIC_NOTE = lazily(rf"# (?:(?:HELP|TYPE|UNIT) {_METRIC_NAME}(?: |\Z)|EOF\Z)")
+_METRIC_SAMPLE = lazily(
     rf"{_METRIC_NAME}(?:\{{.*\}})?[ \t]+(?:[+-]?(?:\d[\d.eE+-]*|Inf)|NaN)(?:[ \t]+[-\d.]+)?(?: # .*)?\Z"
 )
-_COLUMN = re.compile(r"\"?[A-Za-z_][\w ./%()\[\]#+-]{0,80}\"?\Z")
+_COLUMN = lazily(r"\"?[A-Za-z_][\w ./%()\[\]#+-]{0,80}\"?\Z")
 #: Keys that a JSON object of a logger has: a text and, beside it, a time or a level.
 _TEXT_KEYS = {"log", "message", "msg", "event", "text", "fields", "body"}
 _STAMP_KEYS = {
     "stream", "time", "timestamp", "ts", "@timestamp", "asctime", "level", "levelname", "severity", "lvl",
 }  # fmt: skip
 #: A document over several lines; ``[pod/…]``, ``[2026-…]`` and ``[1;36m`` are no JSON.
-_JSON_START = re.compile(r"(?:\{\s*(?:\"|\}|\Z)|\[\s*(?:[{\[\]]|\Z|\"[^\"]*\"\s*[,\]]|-?\d[\d.eE+-]*\s*(?:,|\]\s*\Z)))")
-_JSON_LOG_START = re.compile(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|PRIORITY|SYSLOG_[A-Z]+)\"\s*:")
+_JSON_START = lazily(r"(?:\{\s*(?:\"|\}|\Z)|\[\s*(?:[{\[\]]|\Z|\"[^\"]*\"\s*[,\]]|-?\d[\d.eE+-]*\s*(?:,|\]\s*\Z)))")
+_JSON_LOG_START = lazily(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|PRIORITY|SYSLOG_[A-Z]+)\"\s*:")
 
 
 def sniff(head: bytes) -> tuple[str, str, str]:

@@ -8,9 +8,11 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from diagnoser.patterns import lazily
+
 #: Files of a folder that are worth opening, with or without a rotation suffix and compression. What they hold is
 #: decided from their content later.
-_WORTH_OPENING = re.compile(
+_WORTH_OPENING = lazily(
     r"""[^/]*\.(?:log|txt|out|err|stdout|stderr|json|jsonl|ndjson|prom|metrics|om|csv|tsv|sqlite|db)
         (?:[.-]\d{1,4} | [.-]\d{4}-?\d\d-?\d\d(?:[-_T.]?\d{2,10})?)?
         (?:\.(?:gz|bz2|xz|zst|zstd))? \Z""",
