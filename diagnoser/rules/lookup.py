@@ -130,10 +130,11 @@ class Lookups:
             "run.restarts": self._restarts,
             "run.lines": run.lines,
             "run.errors": run.levels.get("ERROR", 0),
-            "run.stats": int(sum(sum(one.table.weight) for one in self._rows)),
         }
         if name in plain:
             return Answer(plain[name])
+        if name == "run.stats":
+            return Answer(int(sum(sum(one.table.weight) for one in self._rows)))
         if name == "run.end_time":
             return _or_needs(run.ended, TIMES)
         if name == "run.ready":
