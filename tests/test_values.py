@@ -1,4 +1,4 @@
-"""Dataclasses of our own are to be indistinguishable from the standard library's, but for the time they take to make."""
+"""Dataclasses of our own behave as the standard library's do; they only take less time to make."""
 
 from __future__ import annotations
 

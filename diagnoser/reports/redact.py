@@ -38,8 +38,8 @@ _PATTERNS = (
 )
 #: Text without any of these words holds nothing that the patterns look for: most lines stop here.
 _HINT = lazily(
-    r"(?i)sk-|hf_|gh[pousr]_|github_pat|glpat|nvapi|xox|AIza|npm_|pypi-|dckr_|wandb_|A[KS]IA|eyJ|private[ _-]?key|bearer"
-    r"|authorization|://|token=|[?&](?:sig|key)|amz-sig|api[_-]?key|hf-token|secret|passw|pwd"
+    r"(?i)sk-|hf_|gh[pousr]_|github_pat|glpat|nvapi|xox|AIza|npm_|pypi-|dckr_|wandb_|A[KS]IA|eyJ"
+    r"|private[ _-]?key|bearer|authorization|://|token=|[?&](?:sig|key)|amz-sig|api[_-]?key|hf-token|secret|passw|pwd"
     r"|(?:hf|hub|auth|access|refresh|session|github)[_-]?token"
 )
 
