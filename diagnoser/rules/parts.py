@@ -23,7 +23,7 @@ class Part:
 
     rows: Rows
     index: Sequence[int]
-    values: list[Any]
+    values: Sequence[Any]
     second: list[float] | None = None
 
     @property
@@ -117,7 +117,8 @@ def _part(pieces: Pieces, rows: Rows, mask: bytes | None) -> Part:
     for name in pieces.optional - pieces.series:
         present = name in rows.table.columns
         columns[name] = rows.column(name, mask) if present else [NAN] * len(index)
-    values = list(pieces.subject.run(columns))
+    made = pieces.subject.run(columns)
+    values: Sequence[Any] = made if isinstance(made, array) else list(made)
     second = None if pieces.second is None else list(pieces.second.run(columns))
     keep: list[Any] | None = None
     if pieces.condition is not None:
