@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import compress, pairwise
 from math import fsum
-from operator import and_, eq, itemgetter
+from operator import and_, eq, itemgetter, le
 
 from diagnoser.findings import FigureRow
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -85,19 +85,22 @@ def _busy(table: Table) -> list[bool]:
 
 
 def _slices(times: list[float], values: list[float]) -> list[float | None]:
-    timed = [(t, v) for t, v in zip(times, values, strict=True) if t == t]
-    timed.sort(key=itemgetter(0))
-    start, end = (timed[0][0], timed[-1][0]) if timed else (0.0, 0.0)
+    known, ordered = times, values
+    if not all(map(le, times, [*times[1:], times[-1]])):  # several ranks, or lines without a time
+        timed = [pair for pair in zip(times, values, strict=True) if pair[0] == pair[0]]
+        timed.sort(key=itemgetter(0))
+        known, ordered = [time for time, _ in timed], [value for _, value in timed]
+    start, end = (known[0], known[-1]) if known else (0.0, 0.0)
     if end <= start:
         step = max(1, -(-len(values) // SLICES))
         return [_mean(values[i : i + step]) for i in range(0, len(values), step)]
     width = (end - start) / SLICES
 
-    def number_of(pair: tuple[float, float]) -> int:
-        return min(SLICES - 1, int((pair[0] - start) / width))
+    def number_of(time: float) -> int:
+        return min(SLICES - 1, int((time - start) / width))
 
-    begins = [bisect_left(timed, number, key=number_of) for number in range(SLICES)]
-    slices = [[value for _, value in timed[begin:stop]] for begin, stop in pairwise([*begins, len(timed)])]
+    begins = [bisect_left(known, number, key=number_of) for number in range(SLICES)]
+    slices = [ordered[begin:stop] for begin, stop in pairwise([*begins, len(known)])]
     return [_mean(each) if each else None for each in slices]
 
 
