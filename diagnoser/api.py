@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from diagnoser import assembling, reading
 from diagnoser.evidence.facts import settle
@@ -29,7 +29,9 @@ from diagnoser.rules.evaluate import Options as Judging
 from diagnoser.rules.fields import evaluate_fields
 from diagnoser.sources import open_inputs
 from diagnoser.table import Origin
-from diagnoser.timefilter import Bound, parse_bound
+
+if TYPE_CHECKING:
+    from diagnoser.timefilter import Bound
 
 __all__ = ["Knowledge", "Options", "Session", "UsageError", "diagnose"]
 
@@ -176,7 +178,11 @@ def _check(options: Options) -> None:
 
 
 def _bound(option: str, text: str | None) -> Bound | None:
+    if not text:
+        return None
+    from diagnoser.timefilter import parse_bound
+
     try:
-        return parse_bound(text) if text else None
+        return parse_bound(text)
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from diagnoser.values import dataclass, field
 
 COMPARISON_VERSION = "1.0"
 

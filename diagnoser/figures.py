@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import compress, pairwise
 from math import fsum
-from operator import and_
+from operator import and_, eq, itemgetter, le
 
 from diagnoser import blocks
 from diagnoser.findings import FigureRow
@@ -83,7 +84,7 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
         for table, busy in tables:
             column = table.columns.get(name)
             if column is not None:
-                present = [value == value for value in column]  # a field that its line lacks is NaN
+                present = bytes(map(eq, column, column))  # a field that its line lacks is NaN
                 times += compress(table.time, present)
                 values += compress(column, present)
                 loaded += compress(column, map(and_, present, busy))
@@ -182,16 +183,23 @@ def _worked(rows: Rows) -> list[bool]:
 
 
 def _slices(times: list[float], values: list[float]) -> list[float | None]:
-    timed = [(t, v) for t, v in zip(times, values, strict=True) if t == t]
-    start, end = (min(timed)[0], max(timed)[0]) if timed else (0.0, 0.0)
+    known, ordered = times, values
+    if not all(map(le, times, [*times[1:], times[-1]])):  # several ranks, or lines without a time
+        timed = [pair for pair in zip(times, values, strict=True) if pair[0] == pair[0]]
+        timed.sort(key=itemgetter(0))
+        known, ordered = [time for time, _ in timed], [value for _, value in timed]
+    start, end = (known[0], known[-1]) if known else (0.0, 0.0)
     if end <= start:
         step = max(1, -(-len(values) // SLICES))
         return [_mean(values[i : i + step]) for i in range(0, len(values), step)]
     width = (end - start) / SLICES
-    buckets: list[list[float]] = [[] for _ in range(SLICES)]
-    for t, v in timed:
-        buckets[min(SLICES - 1, int((t - start) / width))].append(v)
-    return [_mean(bucket) if bucket else None for bucket in buckets]
+
+    def number_of(time: float) -> int:
+        return min(SLICES - 1, int((time - start) / width))
+
+    begins = [bisect_left(known, number, key=number_of) for number in range(SLICES)]
+    slices = [ordered[begin:stop] for begin, stop in pairwise([*begins, len(known)])]
+    return [_mean(each) if each else None for each in slices]
 
 
 # The standard library's statistics would do; importing it takes longer than everything that is computed here.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from diagnoser.comparison import Comparison, Odd
+from diagnoser.values import dataclass, field
 
 SCHEMA_VERSION = "1.1"
 

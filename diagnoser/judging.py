@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from itertools import compress
+from operator import eq
 
 from diagnoser.findings import Evidence
 from diagnoser.inference import Cause, infer, problem_from_rules
@@ -16,6 +17,7 @@ from diagnoser.rules.model import Node, Rule, RuleBase
 from diagnoser.rules.names import references
 from diagnoser.rules.value import UNKNOWN, Proof
 from diagnoser.times import stamp
+from diagnoser.values import dataclass, field, replace
 
 #: Lines of proof that a finding keeps per run; ranking thins them further over runs and ranks.
 PROOFS = 8
@@ -180,6 +182,6 @@ def _count(run: Run, series: str) -> int:
     if not counts:
         for table in run.tables.values():
             column = table.columns.get(series, ())
-            rows = sum(weight for weight, value in zip(table.weight, column, strict=False) if value == value)
+            rows = sum(compress(table.weight, map(eq, column, column)))  # NaN equals nothing
             counts[table.medium] = counts.get(table.medium, 0.0) + rows
     return int(max(counts.values(), default=0))

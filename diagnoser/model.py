@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from diagnoser.spread import Spread
 from diagnoser.table import Group, Origin, Table
+from diagnoser.values import dataclass, field
 
 if TYPE_CHECKING:
     from diagnoser.observations import Requests

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from diagnoser.model import Problem, Record
 from diagnoser.spread import Spread
 from diagnoser.table import Group, Origin, Places
+from diagnoser.values import dataclass
 
 
 @dataclass(slots=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -22,6 +20,7 @@ from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Line, Problem, Record, Run
 from diagnoser.sources import Source
 from diagnoser.traces import reader_of
+from diagnoser.values import dataclass
 
 #: Standard input that must be read twice (a relative time filter) is kept in memory up to this size, then on disk.
 SPOOL = 32 << 20
@@ -121,6 +120,8 @@ def records(source: Source, peeler: Peeler) -> Iterable[Record]:
 
 def spool(stdin: BinaryIO) -> BinaryIO:
     """Copy standard input to a temporary file, so that it can be read twice; the caller closes it."""
+    import tempfile  # few runs need it
+
     copy = tempfile.SpooledTemporaryFile(max_size=SPOOL)  # noqa: SIM115 - lives as long as the source reads it
     while block := stdin.read(1 << 20):
         copy.write(block)

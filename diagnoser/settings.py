@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from diagnoser.findings import Setting
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.model import Run
+from diagnoser.patterns import lazily
 
 #: A configuration file pasted into a flag is not repeated in the report.
 LONGEST = 200
 MOST = 400
 
 #: Values of these never leave the log.
-_SECRET = re.compile(r"(?:^|_)(?:keys?|token|secret|passw(?:or)?d|credentials?|headers?)$")
+_SECRET = lazily(r"(?:^|_)(?:keys?|token|secret|passw(?:or)?d|credentials?|headers?)$")
 _STATES = ("set", "observed", "printed")
 
 

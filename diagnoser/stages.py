@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from diagnoser.findings import Finding, Stage
 from diagnoser.rules.model import SEVERITIES, STAGES
+from diagnoser.values import dataclass
 
 
 @dataclass(slots=True, frozen=True)

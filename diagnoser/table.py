@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from itertools import chain
+
+from diagnoser.values import dataclass
+
+NAN = float("nan")
 
 #: A rank or replica: sorted (label, value) pairs such as ``(("dp", "0"),)`` or ``(("engine", "003"),)``.
 Group = tuple[tuple[str, str], ...]
@@ -24,6 +28,9 @@ MEDIA = ("log", "metrics", "gpu", "bench", "profile")
 #: Where the number of one cell stands, for sources that write a line for each: line number and text.
 Places = Mapping[str, tuple[int, str]]
 
+#: Rows that wait to be written into the columns together, which takes a fraction of the time of writing each.
+_BATCH = 256
+
 
 class Table:
     """Samples of one medium and group (rank, engine) in columns; halves its resolution past ``limit`` rows.
@@ -33,56 +40,111 @@ class Table:
     writes a line for each. Memory is bounded by ``limit`` whatever the log's length.
     """
 
-    __slots__ = ("columns", "group", "kinds", "limit", "line", "medium", "places", "source", "text", "time", "weight")
+    __slots__ = (
+        "_columns", "_line", "_new", "_places", "_source", "_text", "_time", "_weight",
+        "group", "kinds", "limit", "medium",
+    )  # fmt: skip
 
     def __init__(self, group: Group, kinds: Mapping[str, str], limit: int = 8192, medium: str = "log") -> None:
         self.group = group
         self.kinds = kinds
         self.limit = limit
         self.medium = medium
-        self.time: array[float] = array("d")
-        self.weight: array[float] = array("d")
-        self.line: array[int] = array("q")
-        self.source: list[str] = []
-        self.text: list[str] = []
-        self.places: list[Places | None] = []
-        self.columns: dict[str, array[float]] = {}
+        self._new: list[tuple[float, Origin, str, Mapping[str, float], Places | None]] = []
+        self._time: array[float] = array("d")
+        self._weight: array[float] = array("d")
+        self._line: array[int] = array("q")
+        self._source: list[str] = []
+        self._text: list[str] = []
+        self._places: list[Places | None] = []
+        self._columns: dict[str, array[float]] = {}
 
     def __len__(self) -> int:
-        return len(self.time)
+        return len(self._time) + len(self._new)
 
     def append(
         self, time: float, origin: Origin, text: str, values: Mapping[str, float], places: Places | None = None
     ) -> None:
-        """Add one row; ``time`` may be NaN. ``values`` maps series name to number in the series' unit."""
-        rows = len(self.time)
-        for name in values:
-            if name not in self.columns:
-                self.columns[name] = array("d", [NAN]) * rows
-        for name, column in self.columns.items():
-            column.append(values.get(name, NAN))
-        self.time.append(time)
-        self.weight.append(1.0)
-        self.line.append(origin.line)
-        self.source.append(origin.source)
-        self.text.append(text)
-        self.places.append(places)
-        while len(self.time) >= self.limit:
-            self._coarsen()
+        """Add one row; ``time`` may be NaN. ``values`` maps series name to number in the series' unit, and is kept."""
+        new = self._new
+        new.append((time, origin, text, values, places))
+        if len(new) >= _BATCH or len(new) + len(self._time) >= self.limit:
+            self._write()
+            while len(self._time) >= self.limit:
+                self._coarsen()
+
+    @property
+    def time(self) -> array[float]:
+        """Seconds since the epoch in the log's own clock, NaN where unknown."""
+        return self._written()._time
+
+    @time.setter
+    def time(self, times: array[float]) -> None:
+        """Move the rows to another clock."""
+        self._written()._time = times
+
+    @property
+    def weight(self) -> array[float]:
+        """Statistics lines that each row stands for."""
+        return self._written()._weight
+
+    @property
+    def line(self) -> array[int]:
+        """Physical line of each row, of its first one after coarsening."""
+        return self._written()._line
+
+    @property
+    def source(self) -> list[str]:
+        """Input that each row was read from."""
+        return self._written()._source
+
+    @property
+    def text(self) -> list[str]:
+        """The statistics lines."""
+        return self._written()._text
+
+    @property
+    def places(self) -> list[Places | None]:
+        """Where the cells of each row stand, None where its line holds them all."""
+        return self._written()._places
+
+    @property
+    def columns(self) -> dict[str, array[float]]:
+        """Series name to one number a row."""
+        return self._written()._columns
+
+    def _written(self) -> Table:
+        if self._new:
+            self._write()
+        return self
+
+    def _write(self) -> None:
+        """Put the rows that wait into the columns."""
+        new, self._new = self._new, []
+        before, columns = len(self._time), self._columns
+        times, origins, texts, values, places = zip(*new, strict=True)
+        for name in dict.fromkeys(chain.from_iterable(values)):
+            if name not in columns:
+                columns[name] = array("d", [NAN]) * before
+        for name, column in columns.items():
+            column.extend([row.get(name, NAN) for row in values])
+        self._time.extend(times)
+        self._weight.extend([1.0] * len(new))
+        self._line.extend([origin.line for origin in origins])
+        self._source += [origin.source for origin in origins]
+        self._text += texts
+        self._places += places
 
     def _coarsen(self) -> None:
-        pairs = len(self.time) // 2 * 2
-        for name, column in self.columns.items():
-            self.columns[name] = array("d", _merge(column, pairs, self.kinds.get(name, "gauge")))
-        self.weight = array("d", [self.weight[i] + self.weight[i + 1] for i in range(0, pairs, 2)])
-        self.time = self.time[0:pairs:2]
-        self.line = self.line[0:pairs:2]
-        self.source = self.source[0:pairs:2]
-        self.text = self.text[0:pairs:2]
-        self.places = self.places[0:pairs:2]
-
-
-NAN = float("nan")
+        pairs = len(self._time) // 2 * 2
+        for name, column in self._columns.items():
+            self._columns[name] = array("d", _merge(column, pairs, self.kinds.get(name, "gauge")))
+        self._weight = array("d", [self._weight[i] + self._weight[i + 1] for i in range(0, pairs, 2)])
+        self._time = self._time[0:pairs:2]
+        self._line = self._line[0:pairs:2]
+        self._source = self._source[0:pairs:2]
+        self._text = self._text[0:pairs:2]
+        self._places = self._places[0:pairs:2]
 
 
 def _merge(column: array[float], pairs: int, kind: str) -> Iterator[float]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-_RELATIVE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
+from diagnoser.patterns import lazily
+from diagnoser.values import dataclass
+
+_RELATIVE = lazily(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _HALF_A_YEAR = timedelta(days=183)
 _FORMS = (

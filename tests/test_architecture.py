@@ -101,11 +101,24 @@ def arrow_to_the_right(module: Module) -> Iterator[str]:
             yield f"{line}: {module.room} must not know {target}"
 
 
+#: Modules that hold no idea of diagnosis: anybody may use them.
+TOOLS = ("values", "patterns", "listing")
+
+
 def report_that_knows_more(module: Module) -> Iterator[str]:
     """What a report shows is what the JSON says."""
     if module.room == "reports":
         for target, line, _ in module.rooms():
-            if target not in ("reports", "findings", "comparison", "knowledge", "times"):
+            if target not in (
+                "reports",
+                "findings",
+                "comparison",
+                "knowledge",
+                "times",
+                "values",
+                "patterns",
+                "listing",
+            ):
                 yield f"{line}: a report must not know {target}"
 
 

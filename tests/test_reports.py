@@ -298,6 +298,7 @@ class TestRedact:
             "Authorization: Bearer topsecret1", "https://u:topsecret1@host/x",
             "https://host/x?token=topsecret1", "OPENAI_API_KEY=topsecret1", "AWS_SECRET_ACCESS_KEY: topsecret1",
             "hf_token='topsecret1'", "secret: topsecret1",
+            "private_key: topsecret1",
         ],
     )  # fmt: skip
     def test_masked(self, secret: str) -> None:

@@ -5,10 +5,11 @@ Each has ``HELP`` (one line) and ``main(arguments) -> exit code``. Modules with 
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Protocol, cast
+
+from diagnoser.listing import modules
 
 
 class Command(Protocol):
@@ -22,7 +23,7 @@ class Command(Protocol):
 
 def names() -> list[str]:
     """Return the sub-commands, without importing one."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
+    return [name for name in modules(__path__) if not name.startswith("_")]
 
 
 def load(name: str) -> Command:

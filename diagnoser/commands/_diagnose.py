@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,9 @@ from diagnoser.commands._progress import Progress
 if TYPE_CHECKING:
     from diagnoser.api import Knowledge, Options
     from diagnoser.findings import Report
+
+#: Objects made and not freed between two looks for cycles.
+_NOW_AND_THEN = 20_000
 
 _LEVELS = ("info", "warning", "critical")
 
@@ -29,13 +34,16 @@ def main(arguments: Sequence[str]) -> int:
     _terminal.check_output(args.output, [*inputs, *args.baseline])
     if "-" in args.baseline:
         raise CommandError("--baseline -: standard input is for what is diagnosed; name a file")
-    from diagnoser.api import Knowledge, Session
 
     api_options = _api_options(args)
     asked = args.why or args.why_not
     with Progress("reading", args.quiet):
         # Rules first: a faulty rule or a misspelt id must not be found out after minutes of reading.
-        knowledge = Knowledge(api_options)
+        with _lasting():
+            from diagnoser.api import Knowledge, Session
+
+            api_options = _api_options(args)
+            knowledge = Knowledge(api_options)
         if asked:
             _check_rule(asked, knowledge)
         stdin = sys.stdin.buffer if "-" in inputs and sys.stdin is not None else None
@@ -51,6 +59,21 @@ def main(arguments: Sequence[str]) -> int:
         _terminal.write(_why.render(session, asked, options), args.output)
         return 0
     return _print(session.report, args)
+
+
+@contextmanager
+def _lasting() -> Iterator[None]:
+    """Keep the collector of garbage away from what is made inside: modules and rules live as long as the process.
+
+    What is made after that, records and rows, is freed without a collector; it has to look for cycles now and then.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.set_threshold(_NOW_AND_THEN)
+        gc.enable()
 
 
 def _inputs(args: argparse.Namespace) -> list[str] | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import re
+
+from diagnoser.patterns import lazily
 
 #: Time to first token, time per output token, between two tokens, end to end.
 NAMES = ("ttft", "tpot", "itl", "e2e")
-_ENTRY = re.compile(r"\s*([A-Za-z0-9_]+)\s*(?:=|<=?)\s*([0-9.]+)\s*(ms|s|m|min)?\s*")
+_ENTRY = lazily(r"\s*([A-Za-z0-9_]+)\s*(?:=|<=?)\s*([0-9.]+)\s*(ms|s|m|min)?\s*")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from diagnoser.reports import layout
 from diagnoser.reports.safe import code, fence, line, markdown
+from diagnoser.values import dataclass, field
 
 _MESSAGES_SHOWN = 4
 

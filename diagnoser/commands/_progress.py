@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from diagnoser.commands._terminal import is_terminal
@@ -19,29 +19,37 @@ class Progress:
 
     def __init__(self, what: str, quiet: bool) -> None:
         self._what = what
-        self._done = threading.Event()
-        watched = not quiet and is_terminal(sys.stderr)
-        self._thread = threading.Thread(target=self._beat, daemon=True) if watched else None
+        self._watched = not quiet and is_terminal(sys.stderr)
+        self._stop: Callable[[], None] | None = None
 
     def __enter__(self) -> Progress:
-        if self._thread is not None:
-            self._thread.start()
+        if self._watched:
+            from threading import Event, Thread  # in a pipeline nobody watches
+
+            done = Event()
+            thread = Thread(target=self._beat, args=(done.wait,), daemon=True)
+            thread.start()
+
+            def stop() -> None:
+                done.set()
+                thread.join()
+
+            self._stop = stop
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._done.set()
-        if self._thread is not None:
-            self._thread.join()
+        if self._stop is not None:
+            self._stop()
 
-    def _beat(self) -> None:
+    def _beat(self, done_within: Callable[[float], bool]) -> None:
         started = time.monotonic()
-        if self._done.wait(_PATIENCE):
+        if done_within(_PATIENCE):
             return
         while True:
             text = f"{self._what}: {time.monotonic() - started:.0f} s"
             print(f"\r{text}", end="", file=sys.stderr, flush=True)
-            if self._done.wait(_BEAT):
+            if done_within(_BEAT):
                 print("\r" + " " * len(text) + "\r", end="", file=sys.stderr, flush=True)
                 return

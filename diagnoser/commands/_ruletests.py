@@ -6,7 +6,6 @@ import argparse
 import io
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from diagnoser.reports.units import plural
 from diagnoser.rules.grounded import ungrounded
 from diagnoser.rules.model import STAGES, EventSpec, Example, RuleBase, Template
 from diagnoser.rules.testing import Coverage, ExampleResult, coverage, run_examples
+from diagnoser.values import replace
 
 if TYPE_CHECKING:
     from diagnoser.findings import Report

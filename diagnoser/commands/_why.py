@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from diagnoser.reports import RenderOptions, layout
 from diagnoser.reports.safe import line
 from diagnoser.reports.text.page import Page
+from diagnoser.values import replace
 
 if TYPE_CHECKING:
     from diagnoser.api import Session

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from diagnoser.patterns import lazily
 
 #: CSI, OSC (ended by BEL or ST, bounded), and two-byte sequences.
-_CODES = re.compile(
+_CODES = lazily(
     r"\x1b(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[()#][0-9A-Z]|[@-Z\\^_=>78])"
 )
 #: What an ESC byte becomes when a log is pasted, shown by ``cat -v``, or escaped by a syslog daemon or JSON twice.
 _LOST = r"(?:#033|\^\[|␛|\\x1[bB]|\\u001[bB]|\\033|\\e)?"
 _CODE = rf"{_LOST}\[[0-9]{{1,3}}+(?:;[0-9]{{1,3}}+){{0,6}}m"
-_SGR = re.compile(_CODE)
+_SGR = lazily(_CODE)
 #: Where a colour without ESC is believed: at the start of a line, or right after SGLang's time. Colours quoted in the
 #: middle of other text (a prompt, a JSON body) are left alone.
 LOST_FIRST = "[#^␛\\"

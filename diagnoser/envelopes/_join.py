@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from diagnoser.envelopes._shapes import RECORD_START
+from diagnoser.values import dataclass, field
 
 #: Characters kept of one joined line.
 MAX_JOINED = 1 << 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from diagnoser.values import dataclass
 
 #: A test line of an envelope: line, text inside (None when the line is dropped), epoch time, stream.
 Sample = tuple[str, str | None, float | None, str]

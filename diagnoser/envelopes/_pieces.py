@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from diagnoser.envelopes._shapes import LOGGED, RECORD_START
+from diagnoser.patterns import lazily
 
 #: The end of a tqdm bar: ``[00:05<00:00,  4.1it/s]``, with a postfix at most.
-_BAR_END = re.compile(
+_BAR_END = lazily(
     r"\[[\d:?]{2,12}(?:<[\d:? days,]{1,24})?, {1,4}[\d.?a-zA-Z]{1,16}/[a-zA-Z]{1,8}(?:, [^\[\]]{0,200})?\] ?"
 )
 #: Bars on one line; a line of more is left whole.

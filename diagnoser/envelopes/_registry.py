@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
 import re
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -14,6 +13,7 @@ import diagnoser.envelopes as folder
 from diagnoser.envelopes._ansi import LOST_FIRST, LOST_HEAD
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import TIME
+from diagnoser.listing import modules
 
 
 class Envelope(Protocol):
@@ -56,7 +56,7 @@ class Heads:
 @functools.cache
 def envelopes() -> tuple[Envelope, ...]:
     """Import every module of the folder that has no leading underscore, in ``ORDER``."""
-    names = sorted(info.name for info in pkgutil.iter_modules(folder.__path__) if not info.name.startswith("_"))
+    names = [name for name in modules(folder.__path__) if not name.startswith("_")]
     found = [_check(importlib.import_module(f"{folder.__name__}.{name}")) for name in names]
     return tuple(sorted(found, key=lambda envelope: envelope.ORDER))
 

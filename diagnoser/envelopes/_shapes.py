@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-import re
 from datetime import UTC, datetime
+
+from diagnoser.patterns import lazily
 
 #: RFC 3339 with up to nanoseconds, as container runtimes and journald print it.
 #: Loose on purpose: it is matched on every line, and ``epoch`` refuses what is no date.
@@ -24,9 +25,9 @@ _LOGGED = (
     r"|\{\"(?:asctime|levelname|timestamp|level)\":)"
 )
 #: An engine's record with a level or a time.
-LOGGED = re.compile(rf"(?:{PROCESS})?{_LOGGED}")
+LOGGED = lazily(rf"(?:{PROCESS})?{_LOGGED}")
 #: Text that an inference server, a router or a nested envelope begins with.
-RECORD_START = re.compile(rf"{PROCESS}|{_LOGGED}|{TIME} |\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+RECORD_START = lazily(rf"{PROCESS}|{_LOGGED}|{TIME} |\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 
 
 def epoch(text: str) -> float | None:

@@ -1,10 +1,10 @@
 """``aws logs tail`` of a container's log group: ``TIME PREFIX/CONTAINER/TASK text`` (the task is 32 hex digits)."""
 
-import re
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import TIME, epoch
+from diagnoser.patterns import lazily
 
 NAME = "cloudwatch"
 ORDER = 81
@@ -19,7 +19,7 @@ SAMPLES: list[Sample] = [
     ),
 ]
 
-_LINE = re.compile(rf"({TIME}) [\w.-]{{1,128}}+/([\w.-]{{1,128}}+/[0-9a-f]{{32}})(?: |\Z)")
+_LINE = lazily(rf"({TIME}) [\w.-]{{1,128}}+/([\w.-]{{1,128}}+/[0-9a-f]{{32}})(?: |\Z)")
 
 
 def peel(text: str) -> Peeled | None:

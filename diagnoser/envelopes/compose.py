@@ -3,11 +3,11 @@
 A numbered service or a bracketed name is unmistakable; a bare word before a bar could be a table and is weak.
 """
 
-import re
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import LEVEL
+from diagnoser.patterns import lazily
 
 NAME = "compose"
 ORDER = 40
@@ -26,9 +26,9 @@ SAMPLES: list[Sample] = [
      None, "qwen-1"),
 ]  # fmt: skip
 
-_LINE = re.compile(rf"(\[?)({_WORD})\]? {{1,64}}\|(?: |\Z)")
-_LEVEL = re.compile(rf"\[?{LEVEL}[\] ]")
-_NUMBERED = re.compile(r"[-_]\d{1,4}\Z")
+_LINE = lazily(rf"(\[?)({_WORD})\]? {{1,64}}\|(?: |\Z)")
+_LEVEL = lazily(rf"\[?{LEVEL}[\] ]")
+_NUMBERED = lazily(r"[-_]\d{1,4}\Z")
 
 
 def peel(text: str) -> Peeled | None:

@@ -3,11 +3,11 @@
 P marks a piece of a line that goes on in the next piece of the same output.
 """
 
-import re
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import TIME, epoch
+from diagnoser.patterns import lazily
 
 NAME = "cri"
 ORDER = 10
@@ -26,7 +26,7 @@ SAMPLES: list[Sample] = [
     ("2025-04-14T08:02:00Z stdout F:tag   indented", "  indented", 1744617720.0, ""),
 ]
 
-_LINE = re.compile(rf"({TIME}) (stdout|stderr) ([FP])(?::[^ ]{{0,64}})?(?: |\Z)")
+_LINE = lazily(rf"({TIME}) (stdout|stderr) ([FP])(?::[^ ]{{0,64}})?(?: |\Z)")
 
 
 def peel(text: str) -> Peeled | None:

@@ -4,11 +4,11 @@ Docker cuts lines at 16 KiB: a log without a final newline goes on in the next o
 """
 
 import json
-import re
 from typing import Any
 
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import epoch
+from diagnoser.patterns import lazily
 
 NAME = "docker json-file"
 ORDER = 30
@@ -30,7 +30,7 @@ SAMPLES: list[Sample] = [
 ]  # fmt: skip
 
 #: An object that the end of the file cut: its text can still be had.
-_CUT = re.compile(r"\{\s*\"log\"\s*:\s*(\"(?:[^\"\\]|\\(?:[^u]|u[0-9a-fA-F]{4}))*)")
+_CUT = lazily(r"\{\s*\"log\"\s*:\s*(\"(?:[^\"\\]|\\(?:[^u]|u[0-9a-fA-F]{4}))*)")
 
 
 def peel(text: str) -> Peeled | None:

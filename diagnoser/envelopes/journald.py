@@ -4,11 +4,11 @@ The short form has no year and some zones are only names; such times are left ou
 (``-- Boot … --``) are dropped.
 """
 
-import re
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import MONTH_DAY_TIME, epoch, unit
+from diagnoser.patterns import lazily
 
 NAME = "journald"
 ORDER = 50
@@ -48,8 +48,8 @@ SAMPLES: list[Sample] = [
     ("Sun 2026-11-29 13:00:00 CET gpu-1 kernel: x", "x", None, "kernel"),
 ]
 
-_DROP = re.compile(_NOTE)
-_LINE = re.compile(
+_DROP = lazily(_NOTE)
+_LINE = lazily(
     rf"(?:{MONTH_DAY_TIME} {_HOST}([^\s\[]{{1,200}}?)(?:\[\d{{1,10}}\])?:(?: |\Z)"
     rf"|(?:{_MONOTONIC}|({_UNIX})|{_DAY}(\d{{4}}-\d\d-\d\d) ({_CLOCK}) ([A-Z]{{2,5}})) "
     rf"{_HOST}(?:([^\s\[|]{{1,200}})\[\d{{1,10}}\]|(kernel)):(?: |\Z))"

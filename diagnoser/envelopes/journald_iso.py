@@ -1,10 +1,10 @@
 """journalctl ``-o short-iso``, ``short-iso-precise`` and rsyslog files: ``TIME host unit[pid]: text``."""
 
-import re
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import TIME, epoch, unit
+from diagnoser.patterns import lazily
 
 NAME = "journald iso"
 ORDER = 51
@@ -21,7 +21,7 @@ SAMPLES: list[Sample] = [
      1795953600.0, "kernel"),
 ]  # fmt: skip
 
-_LINE = re.compile(
+_LINE = lazily(
     rf"({_ISO}) "
     r"(?:[^\s\[:|]{1,255}+ )?(?:([^\s\[|(]{1,200}+)\[\d{1,10}\]|kernel):(?: |\Z)"
 )

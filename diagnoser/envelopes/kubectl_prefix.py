@@ -1,8 +1,7 @@
 """``kubectl logs --prefix`` (and ``--all-pods``, selectors): ``[pod/NAME/CONTAINER] text``."""
 
-import re
-
 from diagnoser.envelopes._peeled import Peeled, Sample
+from diagnoser.patterns import lazily
 
 NAME = "kubectl --prefix"
 ORDER = 20
@@ -19,7 +18,7 @@ SAMPLES: list[Sample] = [
     ("[pod/a/b]", "", None, "a/b"),
 ]
 
-_LINE = re.compile(r"\[pod/([a-z0-9.-]{1,253}/[a-z0-9.-]{1,253})\](?: |\Z)")
+_LINE = lazily(r"\[pod/([a-z0-9.-]{1,253}/[a-z0-9.-]{1,253})\](?: |\Z)")
 
 
 def peel(text: str) -> Peeled | None:

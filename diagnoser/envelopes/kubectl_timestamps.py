@@ -1,10 +1,10 @@
 """``kubectl logs --timestamps``, ``docker logs -t`` and the times of ``docker compose logs -t``: ``TIME text``."""
 
-import re
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import LEVEL, TIME, epoch
+from diagnoser.patterns import lazily
 
 NAME = "kubectl --timestamps"
 ORDER = 90  # after every other envelope that begins with such a time
@@ -27,7 +27,7 @@ SAMPLES: list[Sample] = [
      1732158602.28497, ""),
 ]  # fmt: skip
 
-_LINE = re.compile(rf"({TIME})(?: |\Z)")
+_LINE = lazily(rf"({TIME})(?: |\Z)")
 
 
 def peel(text: str) -> Peeled | None:

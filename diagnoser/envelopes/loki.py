@@ -1,10 +1,10 @@
 """Grafana Loki's ``logcli query``: ``TIME {app="vllm", pod="llm-0"} text``."""
 
-import re
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import TIME, epoch
+from diagnoser.patterns import lazily
 
 NAME = "loki"
 ORDER = 80
@@ -22,8 +22,8 @@ SAMPLES: list[Sample] = [
     ("2026-11-29T12:00:00Z {} x", "x", 1795953600.0, ""),
 ]
 
-_LINE = re.compile(rf"({TIME}) {{1,4}}(\{{(?:{_LABEL}(?:, ?{_LABEL}){{0,63}})?\}})(?: |\Z)")
-_PAIR = re.compile(r"(\w+)=\"([^\"]*)\"")
+_LINE = lazily(rf"({TIME}) {{1,4}}(\{{(?:{_LABEL}(?:, ?{_LABEL}){{0,63}})?\}})(?: |\Z)")
+_PAIR = lazily(r"(\w+)=\"([^\"]*)\"")
 
 
 def peel(text: str) -> Peeled | None:

@@ -4,10 +4,10 @@ A pod's name ends in a dash and a random suffix or an ordinal, but so may words:
 unless both suffixes of a deployment's pod are there, drawn from an alphabet that spells no words.
 """
 
-import re
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
+from diagnoser.patterns import lazily
 
 NAME = "stern"
 ORDER = 70
@@ -31,11 +31,11 @@ SAMPLES: list[Sample] = [
     ("- prod › vllm-7d9f8b6c5d-x2k4q › vllm", None, None, ""),
 ]  # fmt: skip
 
-_DROP = re.compile(_NOTE)
+_DROP = lazily(_NOTE)
 #: Kubernetes leaves out vowels and what looks like them.
-_DEPLOYED = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\Z")
-_STRONG = re.compile(rf"({_POD}) (?:› ({_NAME})|({_NAME}) ›)(?: |\Z)")
-_WEAK = re.compile(rf"(?:{_NAME} )??({_POD}) ({_NAME})(?: |\Z)")
+_DEPLOYED = lazily(r"-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}\Z")
+_STRONG = lazily(rf"({_POD}) (?:› ({_NAME})|({_NAME}) ›)(?: |\Z)")
+_WEAK = lazily(rf"(?:{_NAME} )??({_POD}) ({_NAME})(?: |\Z)")
 
 
 def peel(text: str) -> Peeled | None:

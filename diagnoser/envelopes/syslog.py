@@ -1,9 +1,8 @@
 """Syslog priorities before a line: ``<3>text`` (sd-daemon), ``<13>Nov 29 …`` (RFC 3164) and RFC 5424 headers."""
 
-import re
-
 from diagnoser.envelopes._peeled import Peeled, Sample
 from diagnoser.envelopes._shapes import TIME, epoch, unit
+from diagnoser.patterns import lazily
 
 NAME = "syslog"
 ORDER = 60
@@ -17,7 +16,7 @@ SAMPLES: list[Sample] = [
     ('1 2026-11-29T12:00:00Z gpu-1 kernel - - [a@1 b="c"] NVRM: Xid', "NVRM: Xid", 1795953600.0, "kernel"),
 ]
 
-_LINE = re.compile(
+_LINE = lazily(
     rf"(?:<\d{{1,3}}>)?(?:1 ({TIME}) \S{{1,255}} (\S{{1,128}}) \S{{1,128}} \S{{1,32}} {_STRUCTURED}(?: |\Z))?"
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from diagnoser.evidence import facts as fact_room
@@ -66,30 +65,36 @@ class Readers(Protocol):
     def engine(self, record: Record) -> str: ...  # noqa: D102
 
 
-@dataclass(slots=True)
 class Collector:
-    """Builds the runs of one diagnosis. Feed records in order per stream; call ``finish`` once."""
+    """Builds the runs of one diagnosis. Feed records in order per stream; call ``finish`` once.
 
-    vocabulary: Vocabulary
-    matcher: Matcher
-    readers: Readers
-    compute: fact_room.Compute
-    engine: str = ""
-    runs: list[Run] = field(default_factory=list)
-    _open: dict[str, Lifetime] = field(default_factory=dict)
-    _samplers: dict[str, Sampler] = field(default_factory=dict)
-    _host: list[tuple[str, Record]] = field(default_factory=list)
-    _budget: Budget = field(default_factory=Budget)
-    #: Records of writers beyond ``MOST_STREAMS``, and lifetimes beyond ``MOST_RUNS``: nobody judges them.
-    passed_over: int = 0
-    forgotten: int = 0
-    dest: Dest = plain_dest
-    beside: Beside = field(init=False)
-    pods: Pods = field(init=False)
+    ``passed_over`` counts records of writers beyond ``MOST_STREAMS``, ``forgotten`` lifetimes beyond ``MOST_RUNS``:
+    nobody judges them. ``dest`` gives a flag's name in dumps.
+    """
 
-    def __post_init__(self) -> None:
-        self.beside = Beside(self.vocabulary, self.engine)
-        self.pods = Pods(self.vocabulary, self.matcher, self.dest, self.engine)
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        matcher: Matcher,
+        readers: Readers,
+        compute: fact_room.Compute,
+        engine: str = "",
+        dest: Dest = plain_dest,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.matcher = matcher
+        self.readers = readers
+        self.compute = compute
+        self.engine = engine
+        self.runs: list[Run] = []
+        self.passed_over = 0
+        self.forgotten = 0
+        self.beside = Beside(vocabulary, engine)
+        self.pods = Pods(vocabulary, matcher, dest, engine)
+        self._open: dict[str, Lifetime] = {}
+        self._samplers: dict[str, Sampler] = {}
+        self._host: list[tuple[str, Record]] = []
+        self._budget = Budget()
 
     def observe(self, one: Observation, source: str) -> None:
         """Take what a reader of traces gave; problems are the reader's own to tell."""
@@ -120,20 +125,22 @@ class Collector:
             life = self._open[key] = self._begin(record.stream, source, restarts=0)
         engine = self.engine or self.readers.engine(record) or life.run.engine
         matches = self.matcher.match(record, engine)
-        starts = {spec.name for spec, *_ in matches if spec.role == "start"}
+        starts = {spec.name for spec, *_ in matches if spec.role == "start"} if matches else None
         if starts and life.restarts(record, starts):
             preamble = self._split(life, record)
             life.close()
             life = self._open[key] = self._begin(record.stream, source, restarts=life.number + 1)
             life.held = preamble
-        # A message that only one engine prints tells whose log this is where no prefix does (a refused command line).
-        told = (template.engine for _, template, *_ in matches if template.engine != "any")
-        # A new run is not spent and takes its marker at once.
-        life.run.engine = life.run.engine or engine or next(told, "")
+        if not life.run.engine:
+            # A message that only one engine prints tells whose log this is where no prefix does (a refused command
+            # line).
+            told = (template.engine for _, template, *_ in matches if template.engine != "any")
+            life.run.engine = engine or next(told, "")
         if before:
             self._remember(life, record, matches)
             return
-        if life.undecided(record, (spec.role for spec, *_ in matches)):
+        # A new run is not spent and takes its marker at once.
+        if life.undecided(record, matches):
             life.held.append((record, matches))
             if len(life.held) > EARLY_RECORDS // 2:
                 self._take(life, *life.held.pop(0))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Event, Fact, Record, Run
+from diagnoser.values import replace
 
 #: How much a dump is trusted where two of them name one argument: a resolved configuration beats what was asked for.
 _TRUST = {"engine_config": 2, "server_args": 1, "namespace": 1, "non_default_args": 1}

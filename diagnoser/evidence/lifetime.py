@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from diagnoser.model import Record, Run
+from diagnoser.values import dataclass, field
 
 #: A second start marker this soon after the first, with nothing in between, is a second process of one launch.
 SAME_LAUNCH = 5.0
@@ -26,8 +26,6 @@ _NEUTRAL = frozenset(("", "notice"))
 
 #: An error and the stop it causes are printed by two processes, in any order but close together.
 ADJACENT = 4
-
-_SERVED = ("requests.running", "gen.tps", "prompt.tps")
 
 #: A death is believed although lines of work follow it, unless there are several and they go on for some time: the
 #: last interval is reported late, and streams that were open end with 200.
@@ -76,18 +74,19 @@ class Lifetime:
         """Whether the run has served, stopped or met an error, so that a launch from now on is another one."""
         return self.phase != "startup" or self.troubled or self.last_stop >= 0
 
-    def undecided(self, record: Record, roles: Iterable[str]) -> bool:
+    def undecided(self, record: Record, matches: Sequence[Any]) -> bool:
         """Whether a record may already be the preamble of the next launch: only a start marker can tell.
 
         A process prints warnings while it imports its libraries, before it says that it starts. Behind a run that is
-        spent such lines are indistinguishable from its own until the marker comes.
+        spent such lines are indistinguishable from its own until the marker comes. ``matches`` are the events in it,
+        each with its template first.
         """
         return (
-            self.spent
-            and record.kind in ("message", "raw")
+            record.kind in ("message", "raw")
+            and self.spent
             and not record.ranks
             and record.process in _FRONT
-            and _NEUTRAL.issuperset(roles)
+            and all(spec.role in _NEUTRAL for spec, *_ in matches)
         )
 
     def restarts(self, record: Record, starts: Set[str]) -> bool:
@@ -106,19 +105,21 @@ class Lifetime:
 
     def see(self, record: Record) -> None:
         """Count a record and widen the run's window."""
-        run = self.run
+        run, origin, time = self.run, record.origin, record.time
         self.seq += 1
         run.records += 1
-        run.lines += max(1, record.last_line - record.origin.line + 1)
-        if run.last is None or run.last.source != record.origin.source:
-            run.first = run.first or record.origin
-            run.parts.setdefault(record.origin.source, len(run.parts))
-        run.last = record.origin
-        if record.time is not None and record.time_known:
+        run.lines += record.last_line - origin.line + 1 if record.last_line > origin.line else 1
+        if run.last is None or run.last.source != origin.source:
+            run.first = run.first or origin
+            run.parts.setdefault(origin.source, len(run.parts))
+        run.last = origin
+        if time is not None and record.time_known:
             if self.phase == "startup":
                 self.quiet_since = run.ended
-            run.started = record.time if run.started is None else min(run.started, record.time)
-            run.ended = record.time if run.ended is None else max(run.ended, record.time)
+            if run.started is None or time < run.started:
+                run.started = time
+            if run.ended is None or time > run.ended:
+                run.ended = time
             run.time_known = run.time_known or record.time_known
         if record.kind == "traceback":
             self.troubled = True
@@ -130,8 +131,9 @@ class Lifetime:
 
     def see_sample(self, record: Record, row: Mapping[str, float]) -> None:
         """Take a statistics line: work going on means that the server serves."""
-        if any(row.get(name, 0.0) > 0 for name in _SERVED):
-            self.worked += any(row.get(name, 0.0) > 0 for name in _SERVED[1:])
+        made = row.get("gen.tps", 0.0) > 0 or row.get("prompt.tps", 0.0) > 0
+        if made or row.get("requests.running", 0.0) > 0:
+            self.worked += made
             self._active(record)
         elif self.phase == "startup":
             self._serving(record)

@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from diagnoser.model import Record, Run
+from diagnoser.patterns import lazily
 
 #: What happened so long before a run's first line (scheduling, pulling, mounting) or after its last is of that run.
 BEFORE, AFTER = 3600.0, 600.0
 #: Clocks of one node that tell one moment, seconds.
 SAME = 5.0
 
-RAN = re.compile(r"terminated: reason (\S+), exit code (-?\d+)(?:, ran (\d+) s)?")
+RAN = lazily(r"terminated: reason (\S+), exit code (-?\d+)(?:, ran (\d+) s)?")
 
 
 def ended(text: str) -> str:
@@ -32,7 +33,7 @@ def names(run: Run, pod: str) -> bool:
     """Whether a run's log is that of the pod: its stream says so, or its file is called so."""
     if pod in run.stream.split("/"):
         return True
-    word = re.compile(rf"(?<![\w-]){re.escape(pod)}(?![\w-])")
+    word = lazily(rf"(?<![\w-]){re.escape(pod)}(?![\w-])")
     return "/" not in run.stream and any(word.search(Path(source).name) for source in run.sources)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from diagnoser.evidence.growth import View, histogram
 from diagnoser.evidence.scrapes import Labels, Scrapes
@@ -12,6 +11,7 @@ from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.model import Fact
 from diagnoser.spread import Spread
 from diagnoser.table import NAN, Group, Origin, Table
+from diagnoser.values import dataclass, field
 
 #: Labels that tell ranks of one server apart, and what a log calls them.
 RANKS = {"engine": "engine", "engine_index": "engine", "dp_rank": "dp", "gpu": "gpu", "GPU": "gpu"}

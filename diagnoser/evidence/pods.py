@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from diagnoser.evidence import residue
@@ -14,13 +12,15 @@ from diagnoser.evidence.lives import RAN, about, ended, names
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Fact, Record, Run
 from diagnoser.observations import Claim
+from diagnoser.patterns import lazily
+from diagnoser.values import dataclass, field
 
 WRITER = "kubernetes"
 
 #: Pods followed, and records kept of each.
 MOST_PODS, MOST_RECORDS = 2_000, 500
 
-_ENGINES = re.compile("vllm|sglang")
+_ENGINES = lazily("vllm|sglang")
 _GPUS = ".com/gpu"
 #: The words of a kill by a probe.
 _KILLED = "is killed by its "

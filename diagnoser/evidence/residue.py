@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 
 from diagnoser.model import Event, Record, Residue, Run
+from diagnoser.patterns import lazily
 
 #: Shapes kept per run. A log that invents a new shape per line must not grow memory.
 LIMIT = 400
 
 _MASKS = (
-    (re.compile(r"https?://\S+"), "<url>"),
-    (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), "<ip>"),
-    (re.compile(r"0x[0-9a-fA-F]+"), "<hex>"),
-    (re.compile(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f-]{8,}\b"), "<id>"),
-    (re.compile(r"(?<![\w.])(?:/[\w.+@=-]+){2,}/?"), "<path>"),
-    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\""), "<text>"),
-    (re.compile(r"(?<![A-Za-z_])[-+]?\d[\d,_]*(?:\.\d+)?(?:e[-+]?\d+)?"), "<n>"),
+    (lazily(r"https?://\S+"), "<url>"),
+    (lazily(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), "<ip>"),
+    (lazily(r"0x[0-9a-fA-F]+"), "<hex>"),
+    (lazily(r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f-]{8,}\b"), "<id>"),
+    (lazily(r"(?<![\w.])(?:/[\w.+@=-]+){2,}/?"), "<path>"),
+    (lazily(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\""), "<text>"),
+    (lazily(r"(?<![A-Za-z_])[-+]?\d[\d,_]*(?:\.\d+)?(?:e[-+]?\d+)?"), "<n>"),
 )
 
 #: SGLang prints no level: these words in its own messages stand for one.
-_WORDS = re.compile(
+_WORDS = lazily(
     r"\b(?:(error|exception|fatal|failed|failure|crash(?:ed)?|abort(?:ed)?|traceback|cannot|timed? ?out)"
     r"|(warn(?:ing)?|deprecated))\b",
     re.IGNORECASE,

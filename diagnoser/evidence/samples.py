@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -19,6 +20,9 @@ MOST_ROWS = 8192
 LEAST_ROWS = 64
 #: More tables than any fleet in one log has; a log that invents ranks gets no further ones.
 MOST_TABLES = 2048
+
+#: Sets of labels that are remembered; engines print a handful of them, a hostile log any number.
+_MOST_LAYOUTS = 256
 
 _COMBINE: dict[str, Callable[[float, float], float]] = {"max": max, "min": min, "sum": operator.add}
 
@@ -43,6 +47,13 @@ class Budget:
         return made
 
 
+class _Layout(NamedTuple):
+    """What the labels of a line feed. ``first``: series and label; ``more``: what is combined into them, in order."""
+
+    first: list[tuple[str, str]]
+    more: list[tuple[str, str, Callable[[float, float], float]]]
+
+
 class Sampler:
     """Turns the statistics lines of one engine into rows."""
 
@@ -50,18 +61,32 @@ class Sampler:
         self._budget = budget
         self._map = vocabulary.label_map(engine)
         self._kinds = {name: series.kind for name, series in vocabulary.series.items()}
+        self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._combine = {name: _COMBINE[one.combine] for name, one in vocabulary.series.items() if one.combine}
 
     def values(self, stats: StatsLine) -> dict[str, float]:
         """Map series to numbers; of several labels that feed one series the first counts, or ``combine`` decides."""
-        row: dict[str, float] = {}
-        for label, number in stats.values.items():
-            for name in self._map(label):
-                if name not in row:
-                    row[name] = number
-                elif name in self._combine:
-                    row[name] = self._combine[name](row[name], number)
+        labels = tuple(stats.values)
+        layout = self._layouts.get(labels)
+        if layout is None:
+            layout = self._layout(labels)
+            if len(self._layouts) < _MOST_LAYOUTS:
+                self._layouts[labels] = layout
+        row = {name: stats.values[label] for name, label in layout.first}
+        for name, label, combine in layout.more:
+            row[name] = combine(row[name], stats.values[label])
         return row
+
+    def _layout(self, labels: tuple[str, ...]) -> _Layout:
+        first: dict[str, str] = {}
+        more = []
+        for label in labels:
+            for name in self._map(label):
+                if name not in first:
+                    first[name] = label
+                elif name in self._combine:
+                    more.append((name, label, self._combine[name]))
+        return _Layout(list(first.items()), more)
 
     def add(self, run: Run, record: Record, stats: StatsLine) -> Mapping[str, float]:
         """Append one row to the run's table of that group and give it back."""

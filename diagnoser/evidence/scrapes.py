@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePath
 
 from diagnoser.knowledge.metricref import COUNTERS
 from diagnoser.observations import Exposed, Page
+from diagnoser.patterns import lazily
 
 #: Files that are copied or unpacked get times within one second of each other, which say nothing of their scrapes.
 APART = 1.0
@@ -20,21 +20,18 @@ SERVER_LABELS = ("pod", "instance", "replica")
 #: A page of a server that lasts has this share of counters that never fall at least; two servers' pages do not.
 SAME = 0.98
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = lazily(r"\d+")
 
 Labels = frozenset[tuple[str, str]]
 
 
-@dataclass(slots=True)
 class Scrapes:
     """All pages of one server, oldest first. ``name`` is "" when there is only one server."""
 
-    name: str
-    pages: list[Page]
-    _values: list[dict[str, dict[Labels, Exposed]]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._values = [_values(page) for page in self.pages]
+    def __init__(self, name: str, pages: list[Page]) -> None:
+        self.name = name
+        self.pages = pages
+        self._values = [_values(page) for page in pages]
 
     def grown(self, at: int, name: str) -> dict[Labels, tuple[float, Exposed]] | None:
         """Return what each label set of a counter grew by up to page ``at``; None where nothing tells.

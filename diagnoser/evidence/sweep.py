@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from diagnoser.model import Fact, Run
 from diagnoser.table import Origin, Table
+from diagnoser.values import dataclass
 
 #: Growth of throughput, for each doubling of the load, below which more load buys nothing. Repeated runs of one
 #: benchmark differ by a few percent.

@@ -7,21 +7,20 @@ A module is a dialect when it defines ``NAME``, ``ORDER`` and ``head`` (see ``ba
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Callable
 from types import ModuleType
 from typing import cast
 
 from diagnoser.formats.base import Dialect, Head, StatsLine
+from diagnoser.listing import modules
 from diagnoser.table import Group
 
 __all__ = ["Dialect", "Head", "StatsLine", "dialects", "stats_readers"]
 
 
 def _modules() -> list[ModuleType]:
-    names = sorted(info.name for info in pkgutil.iter_modules(__path__))
-    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
-    return [module for module in modules if all(hasattr(module, part) for part in ("NAME", "ORDER", "head"))]
+    found = [importlib.import_module(f"{__name__}.{name}") for name in modules(__path__)]
+    return [module for module in found if all(hasattr(module, part) for part in ("NAME", "ORDER", "head"))]
 
 
 def dialects() -> tuple[Dialect, ...]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from importlib.resources import files
 from typing import NamedTuple, cast
+
+from diagnoser.patterns import lazily
 
 #: Deeper nesting than any configuration has; more is hostile or broken and stays text.
 DEPTH_LIMIT = 60
@@ -26,15 +27,15 @@ _WORDS: dict[str, object] = {
     "nan": float("nan"),
 }
 # More digits than any argument has: what is longer stays text, for it fits no float.
-_INTEGER = re.compile(r"[+-]?\d{1,40}")
-_FLOAT = re.compile(r"[+-]?\d{1,40}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,9})?|[+-](?:inf|nan)")
-_MEMBER = re.compile(r"[A-Z]\w*\.([A-Z][A-Z0-9_]*)")
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|[\s\S])")
+_INTEGER = lazily(r"[+-]?\d{1,40}")
+_FLOAT = lazily(r"[+-]?\d{1,40}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,9})?|[+-](?:inf|nan)")
+_MEMBER = lazily(r"[A-Z]\w*\.([A-Z][A-Z0-9_]*)")
+_ESCAPE = lazily(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{1,3}|[\s\S])")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}
 _PATHS = frozenset(("Path", "PosixPath", "PurePosixPath", "WindowsPath", "Some", "str", "SecretStr"))
 _MAPPINGS = frozenset(("OrderedDict", "defaultdict", "dict", "Counter", "mappingproxy"))
-_NESTED = re.compile(r"[(\[{<'\"]")
-_BRACKET = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[(\[{<]|[)\]}>]""", re.DOTALL)
+_NESTED = lazily(r"[(\[{<'\"]")
+_BRACKET = lazily(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[(\[{<]|[)\]}>]""", re.DOTALL)
 
 
 def parse_value(text: str) -> object:
@@ -106,6 +107,8 @@ def _depth(text: str) -> int:
 
 @lru_cache(maxsize=1)  # built on first use: lark and the grammar cost more time than a whole short log
 def _parser() -> Callable[[str], object]:
+    from importlib.resources import files
+
     from lark import Lark, LarkError, Transformer
 
     grammar = files(__package__).joinpath("pyrepr.lark").read_text(encoding="utf-8")

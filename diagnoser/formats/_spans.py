@@ -7,17 +7,19 @@ may begin or end inside a dump, and an object's repr may hold any text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from diagnoser.patterns import lazily
+from diagnoser.values import dataclass
 
 # A quote opens a string only where a value may start, so that an apostrophe in a bare word does not; an angle bracket
 # only before a name ("a < b" and "->" are no brackets).
-_TOKEN = re.compile(
+_TOKEN = lazily(
     r"""(?<=[=(\[{,:\s<])b?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<=[=(\[{,:\s<])['"]|[()\[\]{},]"""
     r"""|(?<=[=(\[{,:\s<.])<(?=[A-Za-z_])|(?<![-=])>""",
     re.DOTALL,
 )
-_KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)=(?!=)")
-_DICT_KEY = re.compile(r"""\s*(?:'([^'\\\n]*)'|"([^"\\\n]*)")\s*:\s*""")
+_KEYWORD = lazily(r"\s*([A-Za-z_]\w*)=(?!=)")
+_DICT_KEY = lazily(r"""\s*(?:'([^'\\\n]*)'|"([^"\\\n]*)")\s*:\s*""")
 _CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 

@@ -5,21 +5,20 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
+from diagnoser.values import dataclass
 
-_START = re.compile(
+_START = lazily(
     r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)(?:Z|[+-]\d\d:?\d\d)? +"
     r"(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL) +"
 )
-_TARGET = re.compile(r"([A-Za-z_]\w*(?:(?:::|\.)[A-Za-z_<]\w*>?)*):(?: |$)")
+_TARGET = lazily(r"([A-Za-z_]\w*(?:(?:::|\.)[A-Za-z_<]\w*>?)*):(?: |$)")
 # Spans stand in front of the target: ``a{k=v}:b{k="}"}: ``. Quoted values may hold braces.
-_SPANS = re.compile(r"""(?:[A-Za-z_][\w.-]*\{(?:[^{}"]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\}:)+ """)
+_SPANS = lazily(r"""(?:[A-Za-z_][\w.-]*\{(?:[^{}"]|"(?:[^"\\]|\\.)*"|\{[^{}]*\})*\}:)+ """)
 # A URI with a lone quote in it; the target is then the first path behind a closing brace.
-_BROKEN_SPANS = re.compile(r"[A-Za-z_][\w.-]*\{.{0,4000}?\}: (?=[a-z_]\w*(?:::\w+)+: )")
-_FILE = re.compile(r"(\S+\.(?:rs|py):\d+): ")
+_BROKEN_SPANS = lazily(r"[A-Za-z_][\w.-]*\{.{0,4000}?\}: (?=[a-z_]\w*(?:::\w+)+: )")
+_FILE = lazily(r"(\S+\.(?:rs|py):\d+): ")
 
 
 @dataclass(slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from diagnoser.table import Group
+from diagnoser.values import dataclass
 
 
 @dataclass(slots=True)
@@ -64,5 +64,6 @@ class StatsLine:
     form: str = ""  # e.g. "v0", "v1", "prefill", "decode"
 
     def __post_init__(self) -> None:
-        if self.values and max(map(abs, self.values.values())) > MOST:
+        numbers = self.values.values()
+        if numbers and (max(numbers) > MOST or min(numbers) < -MOST):
             self.values = {label: value for label, value in self.values.items() if abs(value) <= MOST}

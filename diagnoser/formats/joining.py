@@ -8,6 +8,7 @@ from collections import deque
 from diagnoser.formats import python, vllm
 from diagnoser.formats.base import Head
 from diagnoser.model import Record
+from diagnoser.patterns import lazily
 
 #: A record keeps this much of its text; beyond it the middle goes, because the exception stands at the end.
 MOST_LINES = 400
@@ -20,10 +21,8 @@ _MOST_AFTER = 64
 # Python and C++ print stacks and lists of threads below these, argparse its options.
 _DUMPS = ("usage: ", "terminate called ", "Fatal Python error: ", "!!!!!!!")
 # Messages that print more below themselves without repeating any prefix.
-_TROUBLE = re.compile(
-    r":\s*$|exception|error|traceback|failed|out of memory|leak|solutions|dump for|usage:", re.IGNORECASE
-)
-_LISTED = re.compile(r"frame #\d+|Exception raised from |\d{1,3}[.)] |[-*•] |what\(\): |(?:\+|\|) ")
+_TROUBLE = lazily(r":\s*$|exception|error|traceback|failed|out of memory|leak|solutions|dump for|usage:", re.IGNORECASE)
+_LISTED = lazily(r"frame #\d+|Exception raised from |\d{1,3}[.)] |[-*•] |what\(\): |(?:\+|\|) ")
 
 
 class Open:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 
 from diagnoser.formats import sglang, vllm
 from diagnoser.formats.base import Head
 from diagnoser.formats.process import writer
+from diagnoser.patterns import lazily
 
 NAME = "json"
 ORDER = 15
@@ -17,8 +17,8 @@ _MESSAGE = ("message", "msg")
 _TIME = ("asctime", "timestamp", "time", "ts", "@timestamp")
 _TRACE = ("exc_info", "exc_text", "exception", "stack_info")
 _PROCESS = ("vllm_process_name", "processName")
-_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
-_SHORT = re.compile(r"(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)")
+_STAMP = lazily(r"(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_SHORT = lazily(r"(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)")
 _LEVELS = {"WARN": "WARNING", "FATAL": "CRITICAL", "ERR": "ERROR"}
 _LONGEST = 1 << 20
 

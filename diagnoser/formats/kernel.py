@@ -5,26 +5,27 @@ from __future__ import annotations
 import re
 
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
 
 NAME = "kernel"
 ORDER = 45
 
 # Seconds since boot are no wall-clock time: the record takes the envelope's or its neighbour's.
-_BOOT = re.compile(r"(?:<\d+>)?\[ *\d+\.\d{6}\] (.*)", re.DOTALL)
-_DATED = re.compile(
+_BOOT = lazily(r"(?:<\d+>)?\[ *\d+\.\d{6}\] (.*)", re.DOTALL)
+_DATED = lazily(
     r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +(\d{1,2}) "
     r"(\d\d):(\d\d):(\d\d) (\d{4})\] (.*)",
     re.DOTALL,
 )
 _MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
-_KNOWN = re.compile(
+_KNOWN = lazily(
     r"NVRM: |nvidia-\w+: |nvidia-nvlink: |oom-kill:|oom_reaper: |Out of memory: Kill|Memory cgroup out of memory: |"
     r"[\w:./ -]{1,40} invoked oom-killer: |Tasks? state \(memory values in pages\)|\[ *\d+\] +\d+ +\d+ +\d+ +\d+|"
     r"\[ *pid *\] +uid|Tasks in \S+ are going to be killed|memory: usage \d+kB, limit|amdgpu \d{4}:|"
     r"pcieport \S+: AER|AER: |mce: |EDAC \w+|DMAR: |AMD-Vi: |mlx5_core \S+: |Memory cgroup stats for |"
     r"INFO: task \S+ blocked for more than|watchdog: BUG: |BUG: "
 )
-_TROUBLE = re.compile(
+_TROUBLE = lazily(
     r"NVRM: Xid|[Oo]ut of memory|oom-kill|invoked oom|Kill|error|fail|fault|blocked for more than|reset|BUG|fallen off"
 )
 

@@ -6,19 +6,18 @@ bars and tracebacks. Ray does the same for its actors, and both may stand in one
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
+from diagnoser.patterns import lazily
 from diagnoser.table import Group
+from diagnoser.values import dataclass
 
-_TAG = re.compile(r"\((?:([A-Za-z][\w .:+-]*?)(?: rank=(\d+))? )?pid=(\d+)(?:, ip=[\w.:]+)?\) ?")
-_RANK = re.compile(r"\[(?:rank|default)(\d+)\]: ?(?!\[)")
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_TAG = lazily(r"\((?:([A-Za-z][\w .:+-]*?)(?: rank=(\d+))? )?pid=(\d+)(?:, ip=[\w.:]+)?\) ?")
+_RANK = lazily(r"\[(?:rank|default)(\d+)\]: ?(?!\[)")
+_ANSI = lazily(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Logs pasted into issue trackers lose the escape byte and keep the rest of the code.
-_LOST = re.compile(r"\[(?:\d{1,2};)?\d{1,2}m")
+_LOST = lazily(r"\[(?:\d{1,2};)?\d{1,2}m")
 _LOST_REACH = 120
-_PARTS = re.compile(r"(?<![A-Za-z])(DPRank_|DP|PP|PCP|TP|DCP|EP)(\d+)(?![A-Za-z])")
-_NUMBERED = re.compile(r"(EngineCore|ApiServer|VllmWorker)[_-](\d+)$")
+_PARTS = lazily(r"(?<![A-Za-z])(DPRank_|DP|PP|PCP|TP|DCP|EP)(\d+)(?![A-Za-z])")
+_NUMBERED = lazily(r"(EngineCore|ApiServer|VllmWorker)[_-](\d+)$")
 _NUMBERED_LABEL = {"EngineCore": "dp", "ApiServer": "api", "VllmWorker": "tp"}
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
 
 NAME = "progress"
 ORDER = 50
 
-_BAR = re.compile(
+_BAR = lazily(
     r"[^'\"\n]{0,200}?(?:\d{1,3}%\|[^|]{0,200}\||\d{1,3}% Completed \|) ?[\d.]+[kMGT]?i?B?/[\d.?]+[kMGT]?i?B? "
     r"\[[^\]\n]{0,120}\]"
 )
 # A bar without a total: "12it [00:03,  4.00it/s]".
-_COUNT = re.compile(
+_COUNT = lazily(
     r"(?:[^'\"\n\[]{0,120}: )?\d+(?:it|B|MB|GB)? \[\d\d:\d\d(?::\d\d)?,[^\]\n]{0,60}(?:/s|s/it)[^\]\n]{0,60}\]"
 )
 

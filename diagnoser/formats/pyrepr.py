@@ -9,33 +9,34 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field
 
 from diagnoser.formats._pyvalue import parse_value
 from diagnoser.formats._spans import Cut, cut
+from diagnoser.patterns import lazily
+from diagnoser.values import dataclass, field
 
 __all__ = ["Dump", "Value", "find_dump", "parse_dump"]
 
 #: Longest text looked at, in characters; real dumps have 1 to 30 thousand.
 SIZE_LIMIT = 256 * 1024
 
-_HEAD = re.compile(
+_HEAD = lazily(
     r"server_args ?[=:] ?(?=\{)|non-default args: (?=\{)|with config: (?=[A-Za-z_]\w*=)|Starting router on (?=\S+ \| )"
     r"|\b(?=(?:ServerArgs|Namespace|RouterArgs|(?:Async)?EngineArgs)\()"
 )
 # One of these stands in every head: most messages hold none and cost no more than finding that out.
 _WORDS = ("rgs", "with config: ", "Namespace(", "Starting router on ")
 _KINDS = {"server_args": "server_args", "non-default": "non_default_args", "with config": "engine_config"}
-_CALL = re.compile(r"([A-Za-z_][\w.]*)\(")
+_CALL = lazily(r"([A-Za-z_][\w.]*)\(")
 _CALL_KINDS = {"ServerArgs": "server_args", "RouterArgs": "router_args"}
-_KEY = re.compile(r"[A-Za-z_]\w*=")
+_KEY = lazily(r"[A-Za-z_]\w*=")
 # A log that begins inside a dump: many arguments, among them one that every such dump has had.
-_HEADLESS = re.compile(r"(?:, [a-z_]\w*=[^,]*){8}|(?:, '[a-z_]\w*': [^,]*){8}")
+_HEADLESS = lazily(r"(?:, [a-z_]\w*=[^,]*){8}|(?:, '[a-z_]\w*': [^,]*){8}")
 _HEADLESS_KINDS = (
-    ("tp_size", re.compile(r"[ '](?:tp_size=|tp_size': )"), "server_args"),
-    ("max_seq_len=", re.compile(r" max_seq_len="), "engine_config"),
-    ("device_config=", re.compile(r" device_config="), "engine_config"),
-    ("tensor_parallel_size=", re.compile(r" tensor_parallel_size="), "namespace"),
+    ("tp_size", lazily(r"[ '](?:tp_size=|tp_size': )"), "server_args"),
+    ("max_seq_len=", lazily(r" max_seq_len="), "engine_config"),
+    ("device_config=", lazily(r" device_config="), "engine_config"),
+    ("tensor_parallel_size=", lazily(r" tensor_parallel_size="), "namespace"),
 )
 _HEADLESS_LENGTH = 120
 _UNSET = object()

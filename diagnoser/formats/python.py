@@ -5,31 +5,32 @@ from __future__ import annotations
 import re
 
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
 
 NAME = "python"
 ORDER = 90
 
 TRACEBACK = "Traceback (most recent call last):"
 # What announces the traceback that follows.
-_ANNOUNCE = re.compile(
+_ANNOUNCE = lazily(
     r"Process [\w:.-]+(?: \(.*\))?:$|Exception in (?:thread |[\w.]+:$)|Exception ignored in|Exception in callback |"
     r"(?:Task|Future|_GatheringFuture) exception was never retrieved|Error in atexit\._run_exitfuncs:|"
     r"Unhandled exception in event loop"
 )
 # "torch.OutOfMemoryError: text", "KeyboardInterrupt", "huggingface_hub.errors.LocalEntryNotFoundError: text".
-_EXCEPTION = re.compile(
+_EXCEPTION = lazily(
     r"(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Cancelled|Closed|Iteration|NotFound)|"
     r"Empty|Full|Timeout|Error)(?::(?: |$)|$)"
 )
 # At the end of a traceback anything of this shape is the exception, whatever its class is called.
-_LAST_LINE = re.compile(r"[A-Za-z_][\w.]*(?:\[[\w., ]+\])?(?::(?:\s|$)|$)")
+_LAST_LINE = lazily(r"[A-Za-z_][\w.]*(?:\[[\w., ]+\])?(?::(?:\s|$)|$)")
 _CHAIN = (
     "The above exception was the direct cause of the following exception:",
     "During handling of the above exception, another exception occurred:",
 )
-_WARNING = re.compile(r"(?:<[\w. ]+>|[\w./@+<>=~-]+\.pyx?):(\d+): (\w*Warning): ")
-_USAGE_ERROR = re.compile(r"[\w./-]+(?: [\w-]+){0,3}: error: ")
-_DEATH = re.compile(
+_WARNING = lazily(r"(?:<[\w. ]+>|[\w./@+<>=~-]+\.pyx?):(\d+): (\w*Warning): ")
+_USAGE_ERROR = lazily(r"[\w./-]+(?: [\w-]+){0,3}: error: ")
+_DEATH = lazily(
     r"Killed$|Terminated$|Aborted(?: \(core dumped\))?$|(?:Segmentation fault|Bus error|Floating point exception|"
     r"Illegal instruction)(?: \(core dumped\))?$|Fatal Python error: |terminate called |!+ Segfault encountered !+|"
     r"\S+: line \d+: +\d+ (?:Killed|Terminated|Aborted|Segmentation fault|Bus error|Illegal instruction)\b|"
@@ -37,18 +38,18 @@ _DEATH = re.compile(
     r"\S+: error while loading shared libraries: |(?:bash|sh|\S+\.sh|/\S+): (?:line )?\d+: |command terminated with |"
     r"Command terminated by signal \d+"
 )
-_EXIT = re.compile(
+_EXIT = lazily(
     r"exit(?:ed|s|ing)? (?:with )?(?:\w+ )?(?:code|status)[ :=]*-?\d+|Main process exited, code=\w+|"
     r"Failed with result '|has been killed by the OOM killer|OOMKilled|[Bb]ack-off restarting failed container|"
     r"Scheduled restart job|killed by signal|exit code -?\d+",
 )
 _EXIT_REACH = 400
-_PLAIN = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL):([\w.]+):(.*)", re.DOTALL)
-_NAMED = re.compile(r"\[([\w.-]+)\] (DEBUG|INFO|WARNING|ERROR|CRITICAL):? +(.*)", re.DOTALL)
+_PLAIN = lazily(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL):([\w.]+):(.*)", re.DOTALL)
+_NAMED = lazily(r"\[([\w.-]+)\] (DEBUG|INFO|WARNING|ERROR|CRITICAL):? +(.*)", re.DOTALL)
 # systemd about its unit.
-_UNIT = re.compile(r"[\w@.\\-]+\.(?:service|scope): ")
-_UNIT_TROUBLE = re.compile(r"kill|fail|remains running|exited, code|timed out|watchdog|core-dump", re.IGNORECASE)
-_STAMPED = re.compile(
+_UNIT = lazily(r"[\w@.\\-]+\.(?:service|scope): ")
+_UNIT_TROUBLE = lazily(r"kill|fail|remains running|exited, code|timed out|watchdog|core-dump", re.IGNORECASE)
+_STAMPED = lazily(
     r"\[?(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[,.](\d{1,6}))?\]?\s*[-|:]?\s*(?:([\w.]+)\s*[-|:]?\s+)?"
     r"\[?(DEBUG|INFO|WARNING|ERROR|CRITICAL)\]?\s*[-|:]?\s+(.*)",
     re.DOTALL,
@@ -97,7 +98,7 @@ def head(text: str) -> Head | None:
     return None
 
 
-_CLEAN = re.compile(r"\b(?:code|status)[ :=]*0(?:\b|/)|code=exited, status=0")
+_CLEAN = lazily(r"\b(?:code|status)[ :=]*0(?:\b|/)|code=exited, status=0")
 
 
 def _stamped(found: re.Match[str]) -> Head:

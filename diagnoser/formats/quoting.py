@@ -7,10 +7,9 @@ lines have gone by, the lines are held back.
 
 from __future__ import annotations
 
-import re
-
 from diagnoser.formats.joining import Open
 from diagnoser.model import Line
+from diagnoser.patterns import lazily
 
 #: Lines and characters held back; a request that has not ended by then was cut off.
 MOST_LINES = 500
@@ -18,8 +17,8 @@ MOST_CHARACTERS = 256 * 1024
 
 # The quote that closes the text, with the next field or the end of the object behind it; a line that opens a text of
 # its own before that is another request.
-_CLOSING = re.compile(r"\"(?:, '?\w+'?[=:]|[)}]+\Z)")
-_OPENING = re.compile(r"[=:] ?\"")
+_CLOSING = lazily(r"\"(?:, '?\w+'?[=:]|[)}]+\Z)")
+_OPENING = lazily(r"[=:] ?\"")
 
 
 def unfinished(record: Open) -> bool:

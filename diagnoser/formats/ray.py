@@ -5,24 +5,25 @@ from __future__ import annotations
 import re
 
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
 
 NAME = "ray"
 ORDER = 35
 
 # "2025-01-02 03:04:05,678\tINFO worker.py:1821 -- Connecting to existing Ray cluster"
-_PYTHON = re.compile(
+_PYTHON = lazily(
     r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d),(\d{3})\s+(DEBUG|INFO|SUCC|WARNING|ERROR|CRITICAL) (\S+:\d+) -- (.*)",
     re.DOTALL,
 )
 # "[2025-01-02 03:04:05,678 E 123 456] (raylet) node_manager.cc:3064: 1 Workers killed due to memory pressure"
-_CPP = re.compile(
+_CPP = lazily(
     r"\[(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d),(\d{3}) ([DIWEFC]) \d+ \d+\] (?:\(([\w. -]+)\) )?(\S+:\d+): ?(.*)",
     re.DOTALL,
 )
-_DAEMON = re.compile(r"\((raylet|gcs_server|autoscaler|dashboard)(?: \+[\w]+)?(?:, ip=[\w.:]+)?\) (.*)", re.DOTALL)
+_DAEMON = lazily(r"\((raylet|gcs_server|autoscaler|dashboard)(?: \+[\w]+)?(?:, ip=[\w.:]+)?\) (.*)", re.DOTALL)
 _LEVELS = {"D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "CRITICAL", "C": "CRITICAL", "SUCC": "INFO"}
-_REPEATED = re.compile(r" ?\[repeated \d+x across cluster\](?: \(Ray deduplicates logs by default\..*)?$", re.DOTALL)
-_TROUBLE = re.compile(r"kill|OOM|memory|died|crash|fail|error|unable|cannot", re.IGNORECASE)
+_REPEATED = lazily(r" ?\[repeated \d+x across cluster\](?: \(Ray deduplicates logs by default\..*)?$", re.DOTALL)
+_TROUBLE = lazily(r"kill|OOM|memory|died|crash|fail|error|unable|cannot", re.IGNORECASE)
 
 
 def unfold(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.quoting import Quote, unfinished
 from diagnoser.model import Line, Record
+from diagnoser.patterns import lazily
 from diagnoser.table import Origin
 
 #: A record that has not grown for so many lines is complete: it bounds memory and keeps the output in order.
@@ -20,7 +20,7 @@ PATIENCE = 200
 _MOST_WRITERS = 4096
 
 # An engine's line that begins inside an unrecognised one. Quotes before it mean that somebody quotes a log.
-_GLUED = re.compile(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] )")
+_GLUED = lazily(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] )")
 
 _NOTHING: tuple[Record, ...] = ()
 

@@ -6,17 +6,16 @@ releases, and ``[Router (Python)] ...`` of the launcher beside them.
 
 from __future__ import annotations
 
-import re
-
 from diagnoser.formats import _tracing
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
 
 NAME = "router"
 ORDER = 40
 PROCESS = "router"
 
 _CRATES = ("smg", "sgl_model_gateway", "sglang_router_rs", "sglang_router", "vllm_router_rs", "vllm_router")
-_NAMED = re.compile(
+_NAMED = lazily(
     r"\[Router \((?:Rust|Python)\)\] (\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) - ([A-Z]+) - "
     r"(.*?)(?: - (\w+\.py:\d+))?$"
 )

@@ -6,12 +6,12 @@ that repeats ``WARNING file.py:12:``). Statistics lines are taken apart by :mod:
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from diagnoser.formats import uvicorn
 from diagnoser.formats.base import Head
 from diagnoser.formats.sglang_stats import is_stats, stats
+from diagnoser.patterns import lazily
 from diagnoser.table import Group
 
 __all__ = ["NAME", "ORDER", "SAMPLES", "head", "stats"]
@@ -19,20 +19,21 @@ __all__ = ["NAME", "ORDER", "SAMPLES", "head", "stats"]
 NAME = "sglang"
 ORDER = 20
 
-# The bracket is read in three pieces, two of them remembered, because consecutive lines share them: the minute, the
-# seconds, the rest (fraction, ranks in any order and number, name of an encoder server's process).
-_MINUTE = re.compile(r"(?:(\d{4})-(\d\d)-(\d\d) )?(\d\d):(\d\d)")
-_REST = re.compile(r"([.,]\d{1,6})?((?: [A-Z][A-Z_]*\d+)*)(?: (encode_[a-z_]+)(?:\[(\d+)\])?)?")
+# The bracket is remembered whole, because consecutive lines share it, and in two pieces, because with fractions of a
+# second they do not: the minute, and what follows the seconds (fraction, ranks in any order and number, name of an
+# encoder server's process).
+_MINUTE = lazily(r"(?:(\d{4})-(\d\d)-(\d\d) )?(\d\d):(\d\d)")
+_REST = lazily(r"([.,]\d{1,6})?((?: [A-Z][A-Z_]*\d+)*)(?: (encode_[a-z_]+)(?:\[(\d+)\])?)?")
 # A log cut at its start may have lost the bracket and a part of the date.
-_CUT = re.compile(r"(?:\d{4}-\d\d-\d\d |[\d-]{0,9} ?)(?=\d\d:\d\d:\d\d[^\]]{0,99}\](?: |$))")
+_CUT = lazily(r"(?:\d{4}-\d\d-\d\d |[\d-]{0,9} ?)(?=\d\d:\d\d:\d\d[^\]]{0,99}\](?: |$))")
 # 0.1.26 has no time: a worker names its GPU instead.
-_GPU = re.compile(r"\[gpu(?:_id)?=(\d+)\] ")
-_RANK = re.compile(r"([A-Z][A-Z_]*?)(\d+)")
-_OWN_LEVEL = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL) ([\w./-]+\.py:\d+): ")
+_GPU = lazily(r"\[gpu(?:_id)?=(\d+)\] ")
+_RANK = lazily(r"([A-Z][A-Z_]*?)(\d+)")
+_OWN_LEVEL = lazily(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL) ([\w./-]+\.py:\d+): ")
 _UVICORN = ("INFO:  ", "WARNING:  ", "ERROR:  ", "DEBUG:  ", "CRITICAL: ", "TRACE:  ")
 # Lines that quote what a user sent: with --log-requests, up to 0.4.0 as in=/out=, later Receive/Finish, also as JSON.
 _REQUEST = ("Receive: obj=", "Finish: obj=", "Receive OpenAI: obj=", "in={", "out={", "in=", "out=")
-_REQUEST_JSON = re.compile(r'\{"timestamp": ?"[^"]*", ?"event": ?"request\.')
+_REQUEST_JSON = lazily(r'\{"timestamp": ?"[^"]*", ?"event": ?"request\.')
 
 
 def head(text: str) -> Head | None:
@@ -49,24 +50,34 @@ def head(text: str) -> Head | None:
 
 def _timed(text: str, start: int) -> Head | None:
     """Read ``<time><ranks>] <message>`` from ``start``; None when the shape is another."""
-    end = start + (19 if text[start + 4 : start + 5] == "-" else 8)
-    close = _close(text, end)
-    second = text[end - 2 : end]
-    if close < 0 or not second.isdigit() or text[end - 3] != ":":
-        return None
-    minute = _minute(text[start : end - 3])
-    rest = _rest(text[end:close])
-    if minute is None or rest is None:
+    close = _close(text, start + (19 if text[start + 4 : start + 5] == "-" else 8))
+    told = _prefix(text[start:close]) if close >= 0 else None
+    if told is None:
         return None
     found = _classify(text[close + 2 :])
-    found.year, found.month, found.day, found.hour, found.minute = minute
-    fraction, ranks, process = rest
-    found.second = int(second) + fraction
+    found.year, found.month, found.day, found.hour, found.minute, found.second, ranks, process = told
     if ranks:
         found.ranks = ranks
     if process:
         found.process = process
     return found
+
+
+_Minute = tuple[int | None, int | None, int | None, int, int]
+
+
+@lru_cache(maxsize=256)  # a pure function; neighbouring lines ask for the same second
+def _prefix(text: str) -> tuple[int | None, int | None, int | None, int, int, float, Group, str] | None:
+    """Read ``<time><ranks>``: the parts of the time, then ranks and process."""
+    end = 19 if text[4:5] == "-" else 8
+    second = text[end - 2 : end]
+    if not second.isdigit() or text[end - 3] != ":":
+        return None
+    minute, rest = _minute(text[: end - 3]), _rest(text[end:])
+    if minute is None or rest is None:
+        return None
+    fraction, ranks, process = rest
+    return (*minute, int(second) + fraction, ranks, process)
 
 
 def _close(text: str, start: int) -> int:
@@ -78,7 +89,7 @@ def _close(text: str, start: int) -> int:
 
 
 @lru_cache(maxsize=256)  # a pure function; neighbouring lines ask for the same minute
-def _minute(text: str) -> tuple[int | None, int | None, int | None, int, int] | None:
+def _minute(text: str) -> _Minute | None:
     match = _MINUTE.fullmatch(text)
     if match is None:
         return None

@@ -8,12 +8,12 @@ something else than on a decode line, gets the suffix " (prefill)". Percentages 
 
 from __future__ import annotations
 
-import re
-
 from diagnoser.formats.base import StatsLine
+from diagnoser.patterns import lazily
 from diagnoser.table import Group
 
-_NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(%)?[,.)]?\s*$")
+_NUMBER = lazily(r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(%)?[,.)]?\s*$")
+_FLAGS = {"True": 1.0, "False": 0.0}
 _AFTER_PREFILL = (". ", ", ", " [", "(m", ".", ",")
 _AFTER_DECODE = (". ", ", ", " [", ".", ",")
 
@@ -51,7 +51,9 @@ def stats(text: str, ranks: Group = ()) -> StatsLine | None:
             except ValueError:
                 _percentage(label, number, values)
         elif number:
-            _flag(label, number, form, values)
+            word = number.rstrip(" ,")
+            if word in _FLAGS:  # "inf" and "nan" are left out: they would spoil every mean
+                values[_graph(label, form)] = _FLAGS[word]
     if form == "prefill" and "#prealloc-req" in values:
         values["#prealloc-req (prefill)"] = values.pop("#prealloc-req")
     if not values:
@@ -66,13 +68,11 @@ def _percentage(label: str, number: str, values: dict[str, float]) -> None:
         values[label] = float(match.group(1)) / (100 if match.group(2) else 1)
 
 
-def _flag(label: str, word: str, form: str, values: dict[str, float]) -> None:
-    """Store True/False; "inf" and "nan" are left out: they would spoil every mean."""
-    word = word.rstrip(" ,")
-    if word in ("True", "False"):
-        if label.endswith(" graph") and label != "cpu graph":
-            label = "cuda graph" if form == "decode" else "cuda graph (prefill)"
-        values[label] = 1.0 if word == "True" else 0.0
+def _graph(label: str, form: str) -> str:
+    """Return the label of a flag: graphs of every device share one; a CPU build has none to lose and keeps its own."""
+    if label.endswith(" graph") and label != "cpu graph":
+        return "cuda graph" if form == "decode" else "cuda graph (prefill)"
+    return label
 
 
 def _replica(ranks: Group) -> Group:

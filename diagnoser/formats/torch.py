@@ -5,28 +5,29 @@ from __future__ import annotations
 import re
 
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
 
 NAME = "torch"
 ORDER = 40
 
 _LEVELS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "CRITICAL", "V": "DEBUG", "D": "DEBUG", "C": "CRITICAL"}
 # "[rank3]:[E301 12:40:01.123456789 ProcessGroupNCCL.cpp:632] text"; c10 does not pad the month.
-_C10 = re.compile(
+_C10 = lazily(
     r"(?:\[rank(\d+)\]: ?)?\[([IWEFVD])(\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))? ([\w./+-]+:\d+)\] ?(.*)",
     re.DOTALL,
 )
 # "W1129 16:21:14.128000 8013 torch/x.py:53] text": PyTorch's Python side. The same shape with a C++ file is Mooncake's.
-_GLOG = re.compile(
+_GLOG = lazily(
     r"(?:\[rank(\d+)\]: ?)?([IWEFVC])(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?\s+\d+ ([\w./<>+-]+\.py:\d+)\] ?(.*)",
     re.DOTALL,
 )
 # Newer NCCL puts a time in front: "[2026-03-01 12:34:56] host:1:2 [0] file.cc:12 NCCL WARN text".
-_NCCL = re.compile(
+_NCCL = lazily(
     r"(?:\[(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.\d+)?\] )?"
     r"[\w.-]+:\d+:\d+ \[(\d+)\] (?:(\S+:\d+) )?(?:NCCL|RCCL|NCCL/\w+) (INFO|WARN|ERROR|TRACE|ABORT|VERSION) ?(.*)",
     re.DOTALL,
 )
-_GLOO = re.compile(r"\[(?:Gloo|c10d|NCCL)\] ")
+_GLOO = lazily(r"\[(?:Gloo|c10d|NCCL)\] ")
 
 
 def _fraction(second: str, part: str | None) -> float:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
 
 NAME = "transfer"
 ORDER = 60
 
 _LEVELS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "CRITICAL"}
 # Only C++ files: torch's Python loggers print the same shape and have a dialect of their own.
-_GLOG = re.compile(
+_GLOG = lazily(
     r"([IWEF])(?:(\d{4}))?(\d\d)(\d\d) (\d\d):(\d\d):(\d\d\.\d+) +(\d+) "
     r"([\w./+-]+\.(?:cpp|cc|cxx|cu|h|hpp):\d+)\] ?"
 )
-_NIXL = re.compile(
+_NIXL = lazily(
     r"(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:[.,](\d+))? NIXL (TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL) +"
     r"(?:([\w./-]+\.\w+:\d+) )?"
 )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
 
 NAME = "uvicorn"
 ORDER = 30
@@ -18,7 +17,7 @@ _LEVELS = {
     "DEBUG:    ": "DEBUG",
     "TRACE:    ": "TRACE",
 }
-_ACCESS = re.compile(r'\S* ?- "[A-Z]+ .* HTTP/[\d.]+" \d{3}\b')
+_ACCESS = lazily(r'\S* ?- "[A-Z]+ .* HTTP/[\d.]+" \d{3}\b')
 
 
 def is_access(text: str) -> bool:

@@ -7,11 +7,12 @@ The Rust front end prints the same layout. The process name in front is optional
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from diagnoser.formats import process, uvicorn
 from diagnoser.formats.base import Head
 from diagnoser.formats.vllm_stats import is_stats, stats
+from diagnoser.patterns import lazily
+from diagnoser.values import replace
 
 __all__ = ["NAME", "ORDER", "SAMPLES", "head", "kind_of", "parse", "request_complete", "stats"]
 
@@ -19,12 +20,12 @@ NAME = "vllm"
 ORDER = 10
 
 # Up to 0.7.3 the file has a closing bracket only; DEBUG lines carry a shortened path from 0.10.2 on.
-_HEAD = re.compile(
+_HEAD = lazily(
     r"(DEBUG|INFO|WARNING|ERROR|CRITICAL|TRACE) (\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) \[?([^\s\]\[:]+:\d+)\] ?(.*)",
     re.DOTALL,
 )
 _FIRST = frozenset("DIWECT")
-_REQUEST = re.compile(
+_REQUEST = lazily(
     r"(?:Received|Added) request |(?:Generated|Streaming) response |Request \S+ details: |"
     r"Request .{0,80}?\bprompt(?:_token_ids)?[=:] ?"
 )
@@ -32,7 +33,7 @@ _REQUEST_FIRST = frozenset("RAGS")
 # How far from its end a request line prints its last fields; before them a line break is part of the user's text.
 _TAIL = 600
 # Front-end lines of the Rust server may carry their tracing span: ``request{id=7}: message``.
-_SPAN = re.compile(r"(?:[\w.-]+\{[^{}]*\}:? ?)+: ?|(?:[\w.-]+\{[^{}]*\}: )+")
+_SPAN = lazily(r"(?:[\w.-]+\{[^{}]*\}:? ?)+: ?|(?:[\w.-]+\{[^{}]*\}: )+")
 
 
 def kind_of(text: str) -> str:

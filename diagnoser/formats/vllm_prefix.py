@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-
 from diagnoser.formats import process, vllm
 from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
+from diagnoser.values import replace
 
 # Asked late: every other dialect has a better claim. Named after the writer, so that records read as vLLM's.
 NAME = "vllm-prefix"
 ORDER = 80
 
 # Quotes before the level word mean that somebody quotes a log line.
-_FREE = re.compile(
+_FREE = lazily(
     r"[^'\"`\n]{1,60}?(?=(?:\([A-Za-z][^()]{0,60}\) )*"
     r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w./-]+\.(?:py|rs):\d+\])"
 )

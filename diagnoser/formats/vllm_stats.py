@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
 from diagnoser.formats.base import StatsLine
+from diagnoser.patterns import lazily
 from diagnoser.table import Group
 
-_STATS = re.compile(
+_STATS = lazily(
     r"(?:Engine \d+: |\d+ Engines Aggregated: )?"
     r"(?:Avg prompt throughput: |Running: \d+ reqs, Waiting: |Spec(?:ulative|Decoding) metrics: |"
     r"Prefix cache hit rate: GPU: |(?:KV|EC) Transfer metrics: |DiffusionDecoding metrics: )"
 )
 _FIRST = frozenset("ERASPKD0123456789")
-_ENGINE = re.compile(r"Engine (\d+): ")
+_ENGINE = lazily(r"Engine (\d+): ")
 # "nan" and "inf" are left out on purpose: a field without a number is absent.
-_FIELD = re.compile(r"([A-Z][A-Za-z ]{0,60}): (-?\d+(?:\.\d+)?)(%?)")
-_PAIR = re.compile(r"(\w[\w ()/:.-]{0,80})=(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[,;\s]|$)")
+_FIELD = lazily(r"([A-Z][A-Za-z ]{0,60}): (-?\d+(?:\.\d+)?)(%?)")
+_PAIR = lazily(r"(\w[\w ()/:.-]{0,80})=(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[,;\s]|$)")
 # V0 names the same quantities differently.
 _SPEC_LABELS = {
     "Number of accepted tokens": "Accepted",

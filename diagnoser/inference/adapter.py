@@ -28,7 +28,7 @@ class _Walker:
         self.symptoms = symptoms
         self.result_of = result_of
         self.values: dict[str, Truth] = {}
-        self._causal: dict[str, bool] = {}
+        self._causal = _causal(symptoms)
 
     def formula(self, node: Node) -> Formula:
         if node.op == "and":
@@ -41,10 +41,9 @@ class _Walker:
             return Ref(str(node.args[0]))
         if node.op == "symptom":
             name = str(node.args[0])
-            if name not in self._causal:
-                self._causal[name] = self._names_cause(node, frozenset())
-            return self.formula(self.symptoms[name]) if self._causal[name] else self._proposition(name, node)
-        if self._names_cause(node, frozenset()):
+            return self.formula(self.symptoms[name]) if name in self._causal else self._proposition(name, node)
+        named = _named(node)
+        if named is None or not named.isdisjoint(self._causal):
             raise InferenceError(f"a cause may only be combined with and, or, not: {node.text}")
         return self._proposition(node.text or repr(node), node)
 
@@ -54,15 +53,26 @@ class _Walker:
             self.values[name] = value if value is True or value is False else None
         return Prop(name)
 
-    def _names_cause(self, node: Node, open_symptoms: frozenset[str]) -> bool:
-        if node.op == "cause":
-            return True
-        if node.op == "symptom":
-            name = str(node.args[0])
-            if name in self._causal:
-                return self._causal[name]
-            definition = self.symptoms.get(name)
-            if definition is None or name in open_symptoms:
-                return False
-            return self._names_cause(definition, open_symptoms | {name})
-        return any(self._names_cause(child, open_symptoms) for child in node.args if isinstance(child, Node))
+
+def _causal(symptoms: Mapping[str, Node]) -> set[str]:
+    """Return the symptoms whose definitions name causes, themselves or through other symptoms."""
+    named = {name: _named(definition) for name, definition in symptoms.items()}
+    found = {name for name, others in named.items() if others is None}
+    while more := {name for name, others in named.items() if others and not others.isdisjoint(found)} - found:
+        found |= more
+    return found
+
+
+def _named(node: Node) -> set[str] | None:
+    """Return the symptoms that an expression names; None when it names a cause."""
+    found: set[str] = set()
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if one.op == "cause":
+            return None
+        if one.op == "symptom":
+            found.add(str(one.args[0]))
+        else:
+            waiting += [child for child in one.args if isinstance(child, Node)]
+    return found

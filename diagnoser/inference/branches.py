@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 
 from diagnoser.inference.problem import And, CauseRule, Formula, InferenceError, Not, Or, Prop, Ref, pushed
+from diagnoser.values import dataclass
 
 #: Branches a conjunction may multiply out to; beyond it parts get a name of their own.
 BRANCHES = 16

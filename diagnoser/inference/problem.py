@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+from diagnoser.values import dataclass
 
 #: Kleene's three values; None is unknown.
 Truth = bool | None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from diagnoser.knowledge.yamlfile import Document, YamlError, load
+from diagnoser.values import dataclass, field
 
 LINKS = ("nvlink", "bridge", "xgmi", "none")
 _NUMBERS = ("memory_gib", "bandwidth_gbs", "fp16_tflops", "bf16_tflops", "fp8_tflops", "fp4_tflops")

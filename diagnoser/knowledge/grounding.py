@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.records import Message, MessageTemplate
@@ -20,6 +19,7 @@ from diagnoser.knowledge.wording import (
     shared,
     source_tokens,
 )
+from diagnoser.values import dataclass
 
 #: So much of a template's fixed text must stand in the wording; the rest may fall into the wording's placeholders,
 #: which is where values that a template spells out ("in KVPoll.Bootstrapping") come from.

@@ -21,12 +21,14 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from diagnoser.patterns import lazily
+
 _NAME = r"[A-Za-z_:][A-Za-z0-9_:.]*"
-_MATCH = re.compile(r'\s*([A-Za-z_]\w*)\s*(=~|!=|=)\s*"([^"]*)"\s*(?:,|\Z)')
-_TERM = re.compile(rf"({_NAME})\s*(?:\{{(.*)\}})?\s*(?:\[(\w+)\])?\Z")
-_SCALE = re.compile(r"(.*)\s\*\s([\d.eE+-]+)\Z")
-_FORM = re.compile(r"(rate|positive|valid)\((.*)\)\Z")
-_BITS = re.compile(r"(.*)\s&\s(0x[0-9A-Fa-f]+|\d+)\Z")
+_MATCH = lazily(r'\s*([A-Za-z_]\w*)\s*(=~|!=|=)\s*"([^"]*)"\s*(?:,|\Z)')
+_TERM = lazily(rf"({_NAME})\s*(?:\{{(.*)\}})?\s*(?:\[(\w+)\])?\Z")
+_SCALE = lazily(r"(.*)\s\*\s([\d.eE+-]+)\Z")
+_FORM = lazily(r"(rate|positive|valid)\((.*)\)\Z")
+_BITS = lazily(r"(.*)\s&\s(0x[0-9A-Fa-f]+|\d+)\Z")
 
 #: Ends of the names of counters; a metric whose page says so is one too.
 COUNTERS = ("_total", "_sum", "_count", "_bucket")

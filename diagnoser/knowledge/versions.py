@@ -6,7 +6,6 @@ neighbours; one past either end by the end. So every question about a version be
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,9 +13,9 @@ from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-_VERSION = re.compile(
-    r"v?(\d+(?:\.\d+)+(?:[-_.]?(?:a|b|rc)\d*)?(?:[-_.]?post\d*)?(?:[-_.]?dev\d*)?(?:\+[A-Za-z0-9.]+)?)"
-)
+from diagnoser.patterns import lazily
+
+_VERSION = lazily(r"v?(\d+(?:\.\d+)+(?:[-_.]?(?:a|b|rc)\d*)?(?:[-_.]?post\d*)?(?:[-_.]?dev\d*)?(?:\+[A-Za-z0-9.]+)?)")
 
 
 class Position(NamedTuple):

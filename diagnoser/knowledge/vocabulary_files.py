@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from diagnoser.knowledge.vocabulary import (
     VocabularyError,
 )
 from diagnoser.knowledge.yamlfile import Document, Steps, YamlError, load
+from diagnoser.values import dataclass
 
 
 def read(rules: Path) -> Vocabulary:

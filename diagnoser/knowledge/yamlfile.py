@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
 from diagnoser.knowledge.words import hint
+from diagnoser.values import dataclass
 
 CParser: Any
 try:

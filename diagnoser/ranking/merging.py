@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from diagnoser.findings import Evidence
+from diagnoser.patterns import lazily
 from diagnoser.ranking.sighting import Sighting
 from diagnoser.rules.model import CONFIDENCES, SEVERITIES
+from diagnoser.values import dataclass, replace
 
 #: Lines of evidence that a finding keeps.
 LINES = 6
@@ -16,7 +16,7 @@ LINES = 6
 #: Digits of a rank's number; a longer one is no number, whatever a log prints.
 _LONGEST_RANK = 9
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = lazily(r"\d+")
 
 
 @dataclass(slots=True)

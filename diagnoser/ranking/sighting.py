@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from diagnoser.findings import Evidence
 from diagnoser.rules.model import CONFIDENCES, Node, Rule
+from diagnoser.values import dataclass, field
 
 #: Fewer rows than this behind a condition over samples prove little.
 FEW_SAMPLES = 5

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import json
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diagnoser.knowledge.versions import parse_version
+from diagnoser.patterns import lazily
 from diagnoser.remedies.context import Context, same
 
 HIDDEN = "***"
 #: Stands for words that the log does not show. No shell takes it for anything, and no engine accepts it.
 ELLIPSIS = "…"
 
-_SECRET = re.compile(r"(?:^|_)(?:api_key|access_key|token|password|passwd|secret|credentials?)$")
-_INSIDE = re.compile(
+_SECRET = lazily(r"(?:^|_)(?:api_key|access_key|token|password|passwd|secret|credentials?)$")
+_INSIDE = lazily(
     r"""hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|(?<=://)[^/\s:@"']+:[^/\s@"']+(?=@)"""
     r"""|(?<=api_key": ")[^"]+|(?<=token": ")[^"]+|(?<=password": ")[^"]+"""
 )
@@ -116,6 +115,8 @@ def _complete(context: Context) -> bool:
 def _unpacked(value: Any) -> Any:
     """Read a list or mapping that the log printed the Python way; engines take mappings as JSON."""
     if isinstance(value, str) and value[:1] in ("{", "[", "(") and len(value) <= _LONGEST:
+        import ast  # few logs print one
+
         with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             return ast.literal_eval(value)
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from diagnoser.knowledge.catalog import UNRESOLVED, Catalog
@@ -11,6 +10,7 @@ from diagnoser.knowledge.records import Flag
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
 from diagnoser.rules.model import Node
+from diagnoser.values import dataclass
 
 #: How people write the engines.
 TITLES = {"vllm": "vLLM", "sglang": "SGLang", "vllm-router": "vLLM router", "sglang-router": "SGLang router"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from diagnoser.findings import Advice
@@ -14,6 +13,7 @@ from diagnoser.remedies.switches import switched
 from diagnoser.remedies.unnamed import without_engine
 from diagnoser.remedies.values import accepts, is_whole, rounded, stepped
 from diagnoser.rules.model import Remedy, Rule
+from diagnoser.values import dataclass
 
 
 @dataclass(slots=True)

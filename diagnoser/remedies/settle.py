@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from diagnoser.findings import Advice, Finding
 from diagnoser.remedies.proposals import Proposal
+from diagnoser.values import replace
 
 _WORDS = {1: "raise", -1: "lower", 0: "change"}
 

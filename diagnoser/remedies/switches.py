@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from diagnoser.knowledge.records import Flag
 from diagnoser.remedies.context import Context, Setting, shown
+from diagnoser.values import dataclass
 
 
 @dataclass(slots=True, frozen=True)

@@ -6,11 +6,11 @@ A format is one file with ``NAME``, ``DESCRIPTION`` and ``render(report, options
 
 from __future__ import annotations
 
-import pkgutil
 from importlib import import_module
 from types import ModuleType
 from typing import cast
 
+from diagnoser.listing import modules
 from diagnoser.reports.base import Format, RenderOptions
 
 __all__ = ["Format", "RenderOptions", "UnknownFormatError", "formats", "get"]
@@ -23,8 +23,8 @@ class UnknownFormatError(ValueError):
 def formats() -> dict[str, Format]:
     """Every format of this folder by name."""
     found: dict[str, Format] = {}
-    for module in pkgutil.iter_modules(__path__):
-        candidate = _format(import_module(f"{__name__}.{module.name}"))
+    for name in modules(__path__):
+        candidate = _format(import_module(f"{__name__}.{name}"))
         if candidate is not None:
             found[candidate.NAME] = candidate
     return found
@@ -32,7 +32,7 @@ def formats() -> dict[str, Format]:
 
 def get(name: str) -> Format:
     """Return one format. A format's file is named like the format, so that asking for one imports no other."""
-    if name.isidentifier() and any(module.name == name for module in pkgutil.iter_modules(__path__)):
+    if name in modules(__path__):
         candidate = _format(import_module(f"{__name__}.{name}"))
         if candidate is not None and name == candidate.NAME:
             return candidate

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from diagnoser.patterns import lazily
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line as harmless
 
-_WORD = re.compile(r"[a-z]{4,}|kv|gpu|oom")
+_WORD = lazily(r"[a-z]{4,}|kv|gpu|oom")
 _DULL = frozenset(
     {"with", "from", "that", "this", "were", "have", "been", "into", "than", "then", "when", "while", "they", "their"}
     | {"there", "what", "which", "each", "more", "most", "only", "does", "cannot", "could", "should", "would", "used"}
@@ -17,16 +17,16 @@ _DULL = frozenset(
 #: Words that prove something in any finding, by their stems.
 _TELLING = ("error", "except", "fail", "out of memory", "timeout", "timed out", "exceed", "killed", "abort", "invalid")
 #: The prefix of a logger: its time is shown beside the excerpt, its file name proves nothing.
-_PREFIX = re.compile(
+_PREFIX = lazily(
     r"(?:\(\w+(?: pid=\d+)?\)\s+)?(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[: ]\s*)?"
     r"(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\s+(?:\[[\w./-]+:\d+\]\s+)?|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]]*\]\s+"
 )
 #: A sample line of a metrics page, and the labels that tell which number it is.
-_METRIC = re.compile(r"([A-Za-z_:][\w:.]*)\{(.*)\} (\S+)")
+_METRIC = lazily(r"([A-Za-z_:][\w:.]*)\{(.*)\} (\S+)")
 _TELLING_LABELS = frozenset({"le", "engine", "dp_rank", "gpu", "reason", "finished_reason", "cache_source", "status"})
 #: Stem to weight.
 Words = Mapping[str, int]
-_FIELD_END = re.compile(r"(?<=[,;]) ")
+_FIELD_END = lazily(r"(?<=[,;]) ")
 _STEM = 6
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -10,6 +9,7 @@ from diagnoser.findings import Report
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.redact import mask
 from diagnoser.reports.safe import json_text
+from diagnoser.values import field_names
 
 NAME = "json"
 DESCRIPTION = "one JSON document with a schema_version, for programs"
@@ -33,8 +33,8 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if names := field_names(value):
+        return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

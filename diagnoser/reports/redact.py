@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from diagnoser.patterns import lazily
+
 MASK = "***"
 
 #: Values that say "there is no secret here"; masking them would hide a real answer.
@@ -35,9 +37,10 @@ _PATTERNS = (
     r"(?i)(?P<keep>--(?:api-key|hf-token|admin-api-key|password)(?:\s+|=)['\"]?)" + _EMPTY + r"(?!-)[^\s'\"]+",
 )
 #: Text without any of these words holds nothing that the patterns look for: most lines stop here.
-_HINT = re.compile(
-    r"(?i)sk-|hf_|gh[pousr]_|github_pat|glpat|nvapi|xox|AIza|npm_|pypi-|dckr_|wandb_|A[KS]IA|eyJ|private key|bearer"
-    r"|authorization|://|token=|sig|api[_-]?key|token['\"]?\s*[:=]|hf-token|secret|passw|pwd"
+_HINT = lazily(
+    r"(?i)sk-|hf_|gh[pousr]_|github_pat|glpat|nvapi|xox|AIza|npm_|pypi-|dckr_|wandb_|A[KS]IA|eyJ"
+    r"|private[ _-]?key|bearer|authorization|://|token=|[?&](?:sig|key)|amz-sig|api[_-]?key|hf-token|secret|passw|pwd"
+    r"|(?:hf|hub|auth|access|refresh|session|github)[_-]?token"
 )
 
 

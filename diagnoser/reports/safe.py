@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from diagnoser.patterns import lazily
 from diagnoser.reports.redact import mask
 
 #: Invisible or line-breaking: controls, formats (bidi, zero width), surrogates, private use, separators.
@@ -18,14 +19,12 @@ _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 #: Marks over one letter that a language needs; a thousand of them paint over the lines above.
 _MAX_MARKS = 2
 #: In JSON these stay data, but must not reach a terminal raw.
-_JSON_UNSAFE = re.compile(
-    "[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&$])")
+_JSON_UNSAFE = lazily("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
+_MARKDOWN = lazily(r"([\\`*_\[\]<>#|~&$])")
 #: Only at the start of a line do these make a list, a heading or a rule.
-_MARKDOWN_START = re.compile(r"^(\s*)([-+=]|\d+(?=[.)]))")
-_AUTOLINK = re.compile(r"(?i)(?<=://)|(?<=\bwww\.)|(?<=@)")
-_BACKTICKS = re.compile("`+")
+_MARKDOWN_START = lazily(r"^(\s*)([-+=]|\d+(?=[.)]))")
+_AUTOLINK = lazily(r"(?i)(?<=://)|(?<=\bwww\.)|(?<=@)")
+_BACKTICKS = lazily("`+")
 
 
 def line(text: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 
+from diagnoser.patterns import lazily
 from diagnoser.times import duration
 
 _SUFFIXES = {"watts": "W", "celsius": "C", "MHz": "MHz", "GiB/s": "GiB/s"}
-_STAMP = re.compile(r"(?:(?:(\d{4})-)?(\d\d)-(\d\d)[T ])?(\d\d):(\d\d):(\d\d)")
-_DATE = re.compile(r"\b(?:\d{4}-)?\d\d-\d\d[T ](?=\d\d:\d\d)")
+_STAMP = lazily(r"(?:(?:(\d{4})-)?(\d\d)-(\d\d)[T ])?(\d\d):(\d\d):(\d\d)")
+_DATE = lazily(r"\b(?:\d{4}-)?\d\d-\d\d[T ](?=\d\d:\d\d)")
 
 
 def number(value: float) -> str:

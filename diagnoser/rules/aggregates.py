@@ -9,7 +9,7 @@ from operator import mul
 from diagnoser.model import Run
 from diagnoser.rules import windows
 from diagnoser.rules.functions import PERCENTILE
-from diagnoser.rules.measures import corr, mean, percentile, slope, values_of
+from diagnoser.rules.measures import Distribution, corr, mean, slope, values_of
 from diagnoser.rules.model import Node
 from diagnoser.rules.nodes import walk
 from diagnoser.rules.parts import Part, compile_aggregate, gather, preferred
@@ -19,6 +19,9 @@ from diagnoser.rules.vector import Undecided
 
 #: What would decide a stretch or a window in a log without times.
 TIMES = "times in the log"
+
+#: Values that are kept in order for the next percentile of the same expression.
+MOST_KEPT = 200_000
 
 
 class Samples:
@@ -36,6 +39,8 @@ class Samples:
         self._missing = missing
         self._loaded = loaded
         self.rows, self.served = rows_of(run)
+        self._distributions: dict[tuple[object, ...], Distribution] = {}
+        self._kept = 0
         self._answers: dict[Node, Answer] = {}
 
     def answer(self, node: Node) -> Answer:
@@ -59,7 +64,10 @@ class Samples:
         """Return the rank whose own value is the highest or lowest, the first of equals."""
         which, inner = node.args
         tables = preferred(self.rows, compile_aggregate(inner, self._scalar).series)
-        answers = [(self._aggregate(inner, [rows]), rows) for rows in tables]
+        if len(self.rows) == 1:
+            answers = [(self.answer(inner), rows) for rows in tables]
+        else:
+            answers = [(self._aggregate(inner, [rows]), rows) for rows in tables]
         known = [pair for pair in answers if pair[0].known]
         return (max if which == "most" else min)(known, key=lambda pair: float(pair[0].value), default=None)
 
@@ -89,9 +97,20 @@ class Samples:
             return Answer(_delta(node, parts))
         percent = PERCENTILE.match(name)
         if percent:
-            return Answer(percentile(parts, int(percent[1]) / 100))
+            return Answer(self._distribution(node, parts).percentile(int(percent[1]) / 100))
         value = _PLAIN[name](parts)
         return unknown("more samples") if value is UNKNOWN else Answer(value)
+
+    def _distribution(self, node: Node, parts: Sequence[Part]) -> Distribution:
+        """Put the values in order, once for all percentiles of an expression."""
+        key = (node.args[1:5], tuple(part.rows.table.group for part in parts))
+        known = self._distributions.get(key)
+        if known is None:
+            known = Distribution(parts)
+            if self._kept + len(known) <= MOST_KEPT:
+                self._kept += len(known)
+                self._distributions[key] = known
+        return known
 
     def _rate(self, node: Node, parts: list[Part]) -> Answer:
         """Events of the interval (or growth of a total) per second of loaded time."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -18,6 +17,7 @@ from diagnoser.rules.names import RUN, Names
 from diagnoser.rules.packs import RuleSource
 from diagnoser.rules.schema import EventModel, EventsFile, RuleFile
 from diagnoser.rules.shape import check_shape
+from diagnoser.values import dataclass, field
 
 
 @dataclass(slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from diagnoser.rules.expression import ExpressionError, parse
 from diagnoser.rules.model import Node, Place
 from diagnoser.rules.names import Names
 from diagnoser.rules.shape import written
+from diagnoser.values import dataclass
 
 Steps = Sequence[str | int]
 

@@ -10,6 +10,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from importlib.util import source_hash
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,17 +37,16 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    @cached_property
+    def _program(self) -> list[bytes]:
+        """The code that decides what a compiled form is, to be digested."""
+        return _contents(_code())
+
     def key(self, files: Iterable[str | Path], *more: str) -> str:
         """Return a digest of everything a compiled form depends on: files' contents, ``more``, this code, Python."""
         parts = [f"{diagnoser.__version__} {sys.version} {sys.byteorder}", *more]
         digested = ["\n".join(parts).encode(errors="surrogateescape")]
-        for path in (*files, *_code()):
-            try:
-                with open(path, "rb") as file:  # noqa: PTH123 - a path object costs as much as the reading
-                    content = file.read()
-            except OSError:
-                content = b"?"
-            digested += (f"\n{path} {len(content)}\n".encode(errors="surrogateescape"), content)
+        digested += (*_contents(files), *self._program)
         # What Python itself trusts to tell whether a compiled file is stale. hashlib would load a library for it.
         return source_hash(b"".join(digested)).hex()
 
@@ -92,6 +92,19 @@ def rule_inputs(folders: Sequence[Path], catalog: Path, packs: Sequence[Pack]) -
     messages = [path for folder in _folders(catalog / "catalog") for path in _files(folder, "messages.jsonl")]
     tables = _files(catalog / "catalog", ".jsonl")
     return [*(path for folder in every for path in _files(folder, ".yaml")), *rule_files(every), *messages, *tables]
+
+
+def _contents(files: Iterable[str | Path]) -> list[bytes]:
+    """Return names, lengths and contents of files."""
+    found: list[bytes] = []
+    for path in files:
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - a path object costs as much as the reading
+                content = file.read()
+        except OSError:
+            content = b"?"
+        found += (f"\n{path} {len(content)}\n".encode(errors="surrogateescape"), content)
+    return found
 
 
 def _code() -> Iterator[str]:

@@ -8,13 +8,12 @@ has its kind: "bool", "number", "text", "version", "list" or "any" (an argument 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from diagnoser.rules import units
 from diagnoser.rules.expression import ExpressionError, locate
 from diagnoser.rules.kinds import KIND_WORDS, NodeError, as_bool, comparable, mistaken, need, pattern, seconds
 from diagnoser.rules.model import Node
 from diagnoser.rules.names import KINDS, RUN, Names, References, references
+from diagnoser.values import dataclass, replace
 
 __all__ = ["Names", "References", "check", "references"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import chain
 
 from diagnoser.knowledge.catalog import Catalog
@@ -15,6 +14,7 @@ from diagnoser.rules.names import Names
 from diagnoser.rules.schema import EventModel, TemplateText
 from diagnoser.rules.template import TemplateError, parse_template
 from diagnoser.rules.wordings import as_template, kept, typed
+from diagnoser.values import replace
 
 _NUMBERS = ("int", "float", "gib")
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(slots=True, frozen=True, order=True)
-class RuleError:
+class RuleError(NamedTuple):
     """One fault; ``line`` and ``column`` are 1-based, ``text`` says what was expected."""
 
     file: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -15,6 +14,7 @@ from diagnoser.rules.lookup import Lookups
 from diagnoser.rules.model import EventSpec, Node, RuleBase
 from diagnoser.rules.spreads import Spreads
 from diagnoser.rules.value import NOTHING, UNKNOWN, Answer, Result, Trace, Value, unknown
+from diagnoser.values import dataclass
 
 
 @dataclass(slots=True, frozen=True)
@@ -29,6 +29,9 @@ class Options:
     story: Callable[[str], str] = str
 
 
+_BARE = Options()
+
+
 class Evaluator:
     """Evaluates checked expressions over one run; every symptom and aggregate is computed at most once.
 
@@ -37,7 +40,7 @@ class Evaluator:
     """
 
     def __init__(
-        self, run: Run, base: RuleBase | Mapping[str, Node], vocabulary: Vocabulary, options: Options = Options()
+        self, run: Run, base: RuleBase | Mapping[str, Node], vocabulary: Vocabulary, options: Options = _BARE
     ) -> None:
         self.run = run
         self.symptoms: Mapping[str, Node] = base.symptoms if isinstance(base, RuleBase) else base

@@ -23,13 +23,13 @@ lark is imported on the first parse only: a run from the rule cache never needs 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diagnoser.rules import units
 from diagnoser.rules.model import Node
+from diagnoser.values import dataclass, replace
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from diagnoser.patterns import lazily
 
 #: Aggregates of one expression over rows -> unit of the result ("same": that of the expression).
 NUMERIC = {
@@ -18,7 +18,7 @@ NUMERIC = {
     "gap": "seconds",
     "groups": "",
 }
-PERCENTILE = re.compile(r"p([1-9]\d?)\Z")
+PERCENTILE = lazily(r"p([1-9]\d?)\Z")
 
 #: Aggregates of a condition over rows -> (kind, unit).
 CONDITIONAL = {"share": ("number", "ratio"), "longest": ("number", "seconds"), "sustained": ("bool", "")}

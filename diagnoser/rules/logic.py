@@ -119,10 +119,10 @@ def member(value: Value, items: Iterable[Value]) -> Value:
 
 def searched(value: Value, pattern: str) -> Value:
     """Search a regular expression, case matters. UNKNOWN when the value is, or when the search takes too long."""
-    import regex
-
     if value is UNKNOWN or value is None:
         return UNKNOWN if value is UNKNOWN else False
+    import regex  # 10 ms
+
     try:
         return regex.search(pattern, str(value), timeout=PATTERN_TIME) is not None
     except TimeoutError:

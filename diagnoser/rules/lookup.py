@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
@@ -50,7 +51,11 @@ class Lookups:
         self._vocabulary = vocabulary
         self._rows = rows
         self._restarts = restarts
-        self.loaded = loaded_seconds(rows)
+
+    @cached_property
+    def loaded(self) -> Answer:
+        """Seconds under load."""
+        return loaded_seconds(self._rows)
 
     def missing_series(self, names: frozenset[str]) -> str:
         """Name the input that would have these series."""
@@ -148,6 +153,8 @@ class Lookups:
         }
         if name in plain:
             return Answer(plain[name])
+        if name == "run.stats":
+            return Answer(int(sum(sum(one.table.weight) for one in self._rows)))
         if name == "run.end_time":
             return _or_needs(run.ended, TIMES)
         if name == "run.ready":

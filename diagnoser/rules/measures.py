@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from operator import mul, ne
 
 from diagnoser.rules.parts import Part
@@ -13,35 +15,45 @@ from diagnoser.rules.value import UNKNOWN, Value
 FEWEST = 3
 
 
-def percentile(parts: Sequence[Part], share: float) -> float:
-    """Return the weighted nearest-rank percentile: the least value that ``share`` of the time does not exceed.
+class Distribution:
+    """The values of an expression in order, of which any percentile can be read."""
 
-    With equal weights this is ``sorted(values)[ceil(share * n) - 1]``.
-    """
-    if _even(parts):
-        ordered = sorted(values_of(parts))
-        return ordered[math.ceil(share * len(ordered) * (1 - 1e-9)) - 1]
-    weight: dict[float, float] = {}
-    for part in parts:
-        for value, seconds in zip(part.values, part.weights, strict=True):
-            weight[value] = weight.get(value, 0.0) + seconds
-    # A hair less, so that rounding in the sum never asks for the next value.
-    wanted = math.fsum(weight.values()) * share * (1 - 1e-9)
-    reached = 0.0
-    value = math.nan
-    for value in sorted(weight):
-        reached += weight[value]
-        if reached >= wanted:
-            break
-    return value
+    def __init__(self, parts: Sequence[Part]) -> None:
+        weights = [part.weights for part in parts]
+        #: Time that stands at each value or below it; empty where all rows weigh the same, as where a timer prints.
+        self._reached: list[float] = []
+        if _even(weights):
+            self._values = sorted(values_of(parts))
+            self._total = float(len(self._values))
+            return
+        weight: dict[float, float] = {}
+        for part, seconds in zip(parts, weights, strict=True):
+            for value, one in zip(part.values, seconds, strict=True):
+                weight[value] = weight.get(value, 0.0) + one
+        self._values = sorted(weight)
+        self._total = math.fsum(weight.values())
+        self._reached = list(accumulate(map(weight.__getitem__, self._values)))
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def percentile(self, share: float) -> float:
+        """Return the weighted nearest-rank percentile: the least value that ``share`` of the time does not exceed.
+
+        With equal weights this is ``sorted(values)[ceil(share * n) - 1]``.
+        """
+        # A hair less, so that rounding in the sum never asks for the next value.
+        wanted = share * self._total * (1 - 1e-9)
+        at = bisect_left(self._reached, wanted) if self._reached else math.ceil(wanted) - 1
+        return self._values[min(at, len(self._values) - 1)]
 
 
-def _even(parts: Sequence[Part]) -> bool:
-    """Whether all rows weigh the same, as they do where a timer prints them."""
+def _even(weights: Iterable[Sequence[float]]) -> bool:
+    """Whether all rows weigh the same."""
     lightest, heaviest = math.inf, 0.0
-    for part in parts:
-        if part.weights:
-            lightest, heaviest = min(lightest, min(part.weights)), max(heaviest, max(part.weights))
+    for each in weights:
+        if each:
+            lightest, heaviest = min(lightest, min(each)), max(heaviest, max(each))
     return lightest == heaviest
 
 
@@ -67,14 +79,14 @@ def slope(parts: Sequence[Part]) -> Value:
     for part in parts:
         if not part.rows.timed:
             continue
-        weights = part.weights
-        if any(map(ne, part.times, part.times)):
-            weights = [weight if time == time else 0.0 for time, weight in zip(part.times, weights, strict=True)]
+        weights, printed = part.weights, part.times
+        if any(map(ne, printed, printed)):
+            weights = [weight if time == time else 0.0 for time, weight in zip(printed, weights, strict=True)]
             if not any(weights):
                 continue
-        times = [time if time == time else 0.0 for time in part.times]
         rows += len(weights)
-        times, values = _centred(times, weights), _centred(part.values, weights)
+        times = _centred([time if time == time else 0.0 for time in printed], weights)
+        values = _centred(part.values, weights)
         above += _moment(weights, times, values)
         below += _moment(weights, times, times)
     return above / below * 60 if rows >= FEWEST and below > 0 else UNKNOWN

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
+
+from diagnoser.values import dataclass, field
 
 SEVERITIES = ("info", "warning", "critical")
 CONFIDENCES = ("possible", "likely", "certain")
@@ -47,13 +49,38 @@ class Template:
     place: Place = Place("", 0)
 
 
+class LateTemplates(Sequence[Template]):
+    """Templates that are read when one of them is asked for: of hundreds of events few come up in a log."""
+
+    def __init__(self, anchors: Sequence[str], read: Callable[[], tuple[Template, ...]]) -> None:
+        self.anchors = anchors
+        self._read = read
+
+    @cached_property
+    def all(self) -> tuple[Template, ...]:
+        """Every template, read."""
+        return self._read()
+
+    def __len__(self) -> int:
+        return len(self.anchors)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.all[at]
+
+    def __eq__(self, other: object) -> bool:
+        return self.all == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.all)
+
+
 @dataclass(slots=True, frozen=True)
 class EventSpec:
     """An event of the vocabulary and every template that makes it."""
 
     name: str
     title: str
-    templates: tuple[Template, ...]
+    templates: Sequence[Template]
     where: str = "message"  # message | traceback | stats | access | everything
     level: str = ""
     role: str = "notice"
@@ -61,6 +88,12 @@ class EventSpec:
     sets: tuple[tuple[str, str | Node], ...] = ()  # fact, field name or expression over the fields
     source: str = ""
     place: Place = Place("", 0)
+
+    @property
+    def anchors(self) -> Sequence[str]:
+        """The literal of every template, in their order."""
+        late = self.templates
+        return late.anchors if isinstance(late, LateTemplates) else [template.anchor for template in late]
 
     @property
     def fields(self) -> dict[str, str]:

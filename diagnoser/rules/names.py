@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 
 from diagnoser.rules.model import Node
 from diagnoser.rules.nodes import walk
+from diagnoser.values import dataclass, field
 
 #: Attributes of a run: name -> (kind, unit).
 RUN: Mapping[str, tuple[str, str]] = {

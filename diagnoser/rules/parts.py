@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -13,6 +12,7 @@ from diagnoser.rules.rows import LOAD, Rows
 from diagnoser.rules.value import Answer, unknown
 from diagnoser.rules.vector import NAN, Piece, Undecided, compile_rows
 from diagnoser.table import MEDIA
+from diagnoser.values import dataclass
 
 #: Rows with which a medium is believed before a later one of MEDIA.
 FEW = 3
@@ -27,29 +27,29 @@ class Part:
 
     rows: Rows
     index: Sequence[int]
-    values: list[Any]
+    values: Sequence[Any]
     second: list[float] | None = None
     #: Series that the values were made of, for proofs.
     named: tuple[str, ...] = ()
 
     @property
-    def times(self) -> list[float]:
+    def times(self) -> Sequence[float]:
         """Times of the rows, NaN where unknown."""
         return _take(self.rows.table.time, self.index)
 
     @property
-    def weights(self) -> list[float]:
+    def weights(self) -> Sequence[float]:
         """Seconds each row stands for (lines, in a log without times)."""
         return _take(self.rows.weights, self.index)
 
     @property
-    def lines(self) -> list[float]:
+    def lines(self) -> Sequence[float]:
         """Statistics lines each row stands for."""
         return _take(self.rows.table.weight, self.index)
 
 
-def _take(column: array[float], index: Sequence[int]) -> list[float]:
-    return list(column) if len(index) == len(column) else list(map(column.__getitem__, index))
+def _take(column: array[float], index: Sequence[int]) -> Sequence[float]:
+    return column if len(index) == len(column) else list(map(column.__getitem__, index))
 
 
 @dataclass(slots=True, frozen=True)
@@ -133,12 +133,13 @@ def preferred(tables: Iterable[Rows], series: frozenset[str], wanted: frozenset[
 
 
 def _part(pieces: Pieces, rows: Rows, mask: bytes | None) -> Part:
-    index = rows.indexes(mask)
-    columns = {name: rows.column(name, mask) for name in pieces.series}
+    index: Sequence[int] = rows.indexes(mask)
+    columns: dict[str, Sequence[float]] = {name: rows.column(name, mask) for name in pieces.series}
     for name in pieces.optional - pieces.series:
         present = name in rows.table.columns
         columns[name] = rows.column(name, mask) if present else [NAN] * len(index)
-    values = list(pieces.subject.run(columns))
+    made = pieces.subject.run(columns)
+    values: Sequence[Any] = made if isinstance(made, array) else list(made)
     second = None if pieces.second is None else list(pieces.second.run(columns))
     keep: list[Any] | None = None
     if pieces.condition is not None:

@@ -5,10 +5,12 @@ A vocabulary is plain data as it is; only its tuples need making again.
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import Any
 
 from diagnoser.knowledge.vocabulary import FactSpec, Knob, Series, Vocabulary
-from diagnoser.rules.model import EventSpec, Node, Place, Point, Remedy, Rule, RuleBase, Template
+from diagnoser.rules.model import EventSpec, LateTemplates, Node, Place, Point, Remedy, Rule, RuleBase, Template
 
 
 class _Pool:
@@ -133,22 +135,19 @@ def _event(spec: EventSpec, pool: _Pool) -> list[Any]:
     templates = [
         [t.engine, t.text, t.anchor, t.pattern, t.converters, t.versions, _place(t.place)] for t in spec.templates
     ]
+    # As text in the text: a run reads the templates of the few events whose anchors come up in its log.
+    late = json.dumps(templates, separators=(",", ":"), ensure_ascii=False)
     sets = [[fact, source if isinstance(source, str) else pool.arg(source)] for fact, source in spec.sets]
     plain = [spec.where, spec.level, spec.role, spec.phase, spec.source]
-    return [spec.name, spec.title, templates, sets, plain, _place(spec.place)]
+    return [spec.name, spec.title, list(spec.anchors), late, sets, plain, _place(spec.place)]
 
 
 def _to_event(row: list[Any], nodes: list[Node]) -> EventSpec:
-    name, title, templates, sets, (where, level, role, phase, source), place = row
+    name, title, anchors, late, sets, (where, level, role, phase, source), place = row
     return EventSpec(
         name,
         title,
-        tuple(
-            [
-                Template(engine, text, anchor, pattern, tuple([(f, k) for f, k in converters]), versions, Place(*at))
-                for engine, text, anchor, pattern, converters, versions, at in templates
-            ]
-        ),
+        LateTemplates(anchors, partial(_to_templates, late)),
         where,
         level,
         role,
@@ -156,6 +155,13 @@ def _to_event(row: list[Any], nodes: list[Node]) -> EventSpec:
         tuple([(fact, value if isinstance(value, str) else _to_arg(value, nodes)) for fact, value in sets]),
         source,
         Place(*place),
+    )
+
+
+def _to_templates(text: str) -> tuple[Template, ...]:
+    return tuple(
+        Template(engine, text, anchor, pattern, tuple((f, k) for f, k in converters), versions, Place(*at))
+        for engine, text, anchor, pattern, converters, versions, at in json.loads(text)
     )
 
 

@@ -32,6 +32,8 @@ class Rows:
         #: Tables of the server itself, for one that does not know whether the server had work.
         self.served: Sequence[Rows] = ()
         self._present: dict[str, bytes | None] = {}
+        self._columns: dict[tuple[str, bytes], array[float]] = {}
+        self._indexes: dict[bytes, array[int]] = {}
         self._selected: dict[tuple[frozenset[str], bool], bytes | None] = {}
 
     def has(self, names: Iterable[str]) -> bool:
@@ -146,15 +148,24 @@ class Rows:
             self._selected[key] = intersect(masks)
         return self._selected[key]
 
-    def column(self, name: str, mask: bytes | None) -> list[float] | array[float]:
+    def column(self, name: str, mask: bytes | None) -> array[float]:
         """Values of a series in the selected rows."""
         column = self.table.columns[name]
-        return column if mask is None else list(compress(column, mask))
+        if mask is None:
+            return column
+        key = (name, mask)
+        if key not in self._columns:
+            self._columns[key] = array("d", compress(column, mask))
+        return self._columns[key]
 
-    def indexes(self, mask: bytes | None) -> range | list[int]:
+    def indexes(self, mask: bytes | None) -> range | array[int]:
         """Row numbers of the selected rows."""
         everything = range(len(self.table))
-        return everything if mask is None else list(compress(everything, mask))
+        if mask is None:
+            return everything
+        if mask not in self._indexes:
+            self._indexes[mask] = array("q", compress(everything, mask))
+        return self._indexes[mask]
 
     def pick(self, values: array[float], mask: bytes | None) -> list[float] | array[float]:
         """Values of a column of the table's own (times, weights) in the selected rows."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from diagnoser.patterns import lazily
+from diagnoser.values import dataclass
 
 KINDS = ("text", "int", "float", "word", "rest", "quoted", "gib")
 #: Name of a field that is matched and not kept; it may stand several times.
 NAMELESS = "_"
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = lazily(r"[A-Za-z_]\w*")
 #: Marks of a line's ends, for messages of one common word: "{^}Killed{$}".
 EDGES = {"^": "^", "$": "$"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol
 
@@ -12,6 +11,7 @@ from diagnoser.rules.matcher import PLATFORMS, Matcher
 from diagnoser.rules.model import Example, Node, Point, Rule, RuleBase
 from diagnoser.rules.names import references
 from diagnoser.table import Origin
+from diagnoser.values import dataclass
 
 
 class AdviceLike(Protocol):

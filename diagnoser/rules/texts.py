@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from diagnoser.knowledge.words import hint
+from diagnoser.patterns import lazily
+from diagnoser.values import dataclass
 
 #: Formats by name; ``.0f`` to ``.9f`` besides.
 FORMATS = ("int", "id", "percent", "duration", "gib", "rate", "story")
-_DECIMALS = re.compile(r"\.\d+f")
-_WORD = re.compile(r"[.\w]+")
+_DECIMALS = lazily(r"\.\d+f")
+_WORD = lazily(r"[.\w]+")
 
 
 @dataclass(slots=True, frozen=True)

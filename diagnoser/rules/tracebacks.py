@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+
+from diagnoser.patterns import lazily
 
 #: How every Python traceback begins, exception groups included.
 HEADER = "Traceback (most recent call last)"
 
-_GROUP_HEADER = re.compile(r"\s*[+|] ")
-_MARGIN = re.compile(r"\s*[+|] ?")
+_GROUP_HEADER = lazily(r"\s*[+|] ")
+_MARGIN = lazily(r"\s*[+|] ?")
 
 
 class Parts:

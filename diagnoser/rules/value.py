@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NoReturn
 
 from diagnoser.rules.model import Node
+from diagnoser.values import dataclass, field
 
 
 class Unknown(Enum):

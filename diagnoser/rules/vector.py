@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -17,6 +16,7 @@ from diagnoser.rules.logic import ARITHMETIC, ORDER, number
 from diagnoser.rules.model import Node
 from diagnoser.rules.nodes import has_series
 from diagnoser.rules.value import UNKNOWN, Answer, unknown
+from diagnoser.values import dataclass
 
 NAN = float("nan")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from operator import gt, mul, sub
 
 from diagnoser.rules.parts import Part
 from diagnoser.rules.rows import SHORTEST
+from diagnoser.values import dataclass
 
 #: Without times, this many lines in a row count as "sustained".
 LINES_IN_A_ROW = 3
@@ -54,7 +54,7 @@ def stretches(part: Part) -> Iterator[tuple[int, int, float]]:
         first = truth.find(1, last + 1)
 
 
-def _breaks(part: Part, times: list[float]) -> dict[int, float]:
+def _breaks(part: Part, times: Sequence[float]) -> dict[int, float]:
     """Return the positions after which no stretch goes on, with the time at which it ends there."""
     rows, index = part.rows, part.index
     loaded, table, weights = rows.loaded, rows.table.time, rows.weights
@@ -137,8 +137,8 @@ def extreme_mean(parts: Sequence[Part], length: float, choose: Callable[[Iterabl
     if len(rows) < len(times) or any(map(gt, times, times[1:])):
         rows.sort(key=times.__getitem__)
     times = list(map(times.__getitem__, rows))
-    weights = [weight for part in parts for weight in part.weights]
-    weights = list(map(weights.__getitem__, rows))
+    seconds = [weight for part in parts for weight in part.weights]
+    weights = list(map(seconds.__getitem__, rows))
     values = [value for part in parts for value in part.values]
     area = list(accumulate(map(mul, map(values.__getitem__, rows), weights), initial=0.0))
     cover = list(accumulate(weights, initial=0.0))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
-import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import zstandard
+if TYPE_CHECKING:
+    import zstandard
 
 #: At most this much comes out of one step, so that no input can make memory grow.
 STEP = 1 << 20
@@ -87,8 +86,8 @@ def _sound_part(inner: zlib._Decompress, data: bytes, max_length: int) -> bytes:
 class _Zstd:
     """zstd's decompressor with the interface that bz2 and lzma share; ``max_length`` is kept by small feeding."""
 
-    def __init__(self) -> None:
-        self._inner = zstandard.ZstdDecompressor().decompressobj()
+    def __init__(self, inner: zstandard.ZstdDecompressionObj) -> None:
+        self._inner = inner
         self._pending = b""
 
     @property
@@ -115,14 +114,38 @@ class _Zstd:
         return out
 
 
-_CODECS: dict[bytes, tuple[str, Callable[[], _Decoder]]] = {
-    b"\x1f\x8b\x08": ("gzip", _Gzip),
-    b"BZh": ("bzip2", bz2.BZ2Decompressor),
-    b"\xfd7zXZ\x00": ("xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)),
-    b"\x28\xb5\x2f\xfd": ("zstd", _Zstd),
-}
+#: A decoder at the start of a stream, and the error of its own that it may raise. Most logs need no library for it.
+_Fresh = tuple[_Decoder, type[Exception]]
 
-_ERRORS = (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError, MemoryError)
+
+def _gzip() -> _Fresh:
+    return _Gzip(), zlib.error
+
+
+def _bzip2() -> _Fresh:
+    import bz2
+
+    return bz2.BZ2Decompressor(), OSError
+
+
+def _xz() -> _Fresh:
+    import lzma
+
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY), lzma.LZMAError
+
+
+def _zstd() -> _Fresh:
+    import zstandard
+
+    return _Zstd(zstandard.ZstdDecompressor().decompressobj()), zstandard.ZstdError
+
+
+_CODECS: dict[bytes, tuple[str, Callable[[], _Fresh]]] = {
+    b"\x1f\x8b\x08": ("gzip", _gzip),
+    b"BZh": ("bzip2", _bzip2),
+    b"\xfd7zXZ\x00": ("xz", _xz),
+    b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
+}
 
 
 def codec_of(head: bytes) -> str:
@@ -137,7 +160,7 @@ def decompress(blocks: Iterator[bytes], codec: str, report: Callable[[str], None
     its place; what was decompressed until there has been yielded.
     """
     make = next(maker for name, maker in _CODECS.values() if name == codec)
-    decoder = make()
+    decoder, own_error = make()
     taken = given = 0
     data = b""
     while True:
@@ -151,7 +174,7 @@ def decompress(blocks: Iterator[bytes], codec: str, report: Callable[[str], None
             if codec_of(data) != codec:
                 report(f"{codec} data is followed by something else at byte {taken - len(data):,}; it was not read")
                 return
-            decoder = make()
+            decoder, own_error = make()
         elif decoder.needs_input and not data:
             data = next(blocks, b"")
             taken += len(data)
@@ -160,7 +183,7 @@ def decompress(blocks: Iterator[bytes], codec: str, report: Callable[[str], None
                 return
         try:
             out = decoder.decompress(data, STEP)
-        except _ERRORS as error:
+        except (own_error, OSError, EOFError, ValueError, MemoryError) as error:
             report(f"{codec} data is damaged near byte {taken:,} ({error}); read up to there ({given:,} bytes of text)")
             return
         data = b""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from typing import Any
+
+from diagnoser.patterns import lazily
 
 #: Files that are never text, by their first bytes, with what to tell the person.
 _BINARY = {
@@ -28,48 +29,48 @@ _MAX_STRANGE = 0.1
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\x1b\x08\x0c")) + b"\x7f"
 
 _METRIC_NAME = r"[A-Za-z_:][A-Za-z0-9_:]*"
-_METRIC_NOTE = re.compile(rf"# (?:(?:HELP|TYPE|UNIT) {_METRIC_NAME}(?: |\Z)|EOF\Z)")
-_METRIC_SAMPLE = re.compile(
+_METRIC_NOTE = lazily(rf"# (?:(?:HELP|TYPE|UNIT) {_METRIC_NAME}(?: |\Z)|EOF\Z)")
+_METRIC_SAMPLE = lazily(
     rf"{_METRIC_NAME}(?:\{{.*\}})?[ \t]+(?:[+-]?(?:\d[\d.eE+-]*|Inf)|NaN)(?:[ \t]+[-\d.]+)?(?: # .*)?\Z"
 )
-_COLUMN = re.compile(r"\"?[A-Za-z_][\w ./%()\[\]#+-]{0,80}\"?\Z")
+_COLUMN = lazily(r"\"?[A-Za-z_][\w ./%()\[\]#+-]{0,80}\"?\Z")
 #: Lines that name the columns of a table of GPU figures: nvidia-smi's CSV, its dmon, rocm-smi and amd-smi.
-_GPU_HEAD = re.compile(
+_GPU_HEAD = lazily(
     r"(?:\"?[a-z][a-z0-9_.]*(?: \[[^\]]*\])?\"? *(?:[,;\t] *|\Z))+\Z|"
     r"#\s*(?:Date\s+)?(?:Time\s+)?gpu(?:\s+[a-z0-9_]+)+\s*\Z|"
     r"(?:timestamp,)?(?:device,.*\((?:%|[CWB]|VRAM%)\)|gpu,.*(?:gfx_activity|socket_power|hotspot))"
 )
-_GPU_WORD = re.compile(
+_GPU_WORD = lazily(
     r"\b(?:utilization\.\w|memory\.(?:used|free|total)|power\.draw|temperature\.\w|clocks[._]\w|ecc\.errors|pstate)|"
     r"^#|^(?:timestamp,)?(?:device|gpu),"
 )
-_GPU_QUERY = re.compile(r"nvidia-smi\b.*--query-gpu")
-_GPU_ROW = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3},|(?:[^,]{1,48}, )*\d+(?:\.\d+)? (?:%|MiB|W|MHz)(?:,|\Z)")
-_DMON_ROW = re.compile(r"(?:\d{4}[-/]?\d\d[-/]?\d\d\s+)?(?:\d\d:\d\d:\d\d\s+)?\d+(?:\s+(?:-|[\d.]+))+")
-_SEPARATOR = re.compile(r"[,;\t]")
+_GPU_QUERY = lazily(r"nvidia-smi\b.*--query-gpu")
+_GPU_ROW = lazily(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3},|(?:[^,]{1,48}, )*\d+(?:\.\d+)? (?:%|MiB|W|MHz)(?:,|\Z)")
+_DMON_ROW = lazily(r"(?:\d{4}[-/]?\d\d[-/]?\d\d\s+)?(?:\d\d:\d\d:\d\d\s+)?\d+(?:\s+(?:-|[\d.]+))+")
+_SEPARATOR = lazily(r"[,;\t]")
 #: Tables of AIPerf and GenAI-Perf: several, of different width, one under the other.
-_SUMMARY = re.compile(r"Metric,avg,(?:min|std|p\d+)\b")
+_SUMMARY = lazily(r"Metric,avg,(?:min|std|p\d+)\b")
 #: Keys that a JSON object of a logger has: a text and, beside it, a time or a level.
 _TEXT_KEYS = {"log", "message", "msg", "event", "text", "fields", "body"}
 _STAMP_KEYS = {
     "stream", "time", "timestamp", "ts", "@timestamp", "asctime", "level", "levelname", "severity", "lvl",
 }  # fmt: skip
 #: A document over several lines; ``[pod/…]``, ``[2026-…]`` and ``[1;36m`` are no JSON.
-_JSON_START = re.compile(r"(?:\{\s*(?:\"|\}|\Z)|\[\s*(?:[{\[\]]|\Z|\"[^\"]*\"\s*[,\]]|-?\d[\d.eE+-]*\s*(?:,|\]\s*\Z)))")
+_JSON_START = lazily(r"(?:\{\s*(?:\"|\}|\Z)|\[\s*(?:[{\[\]]|\Z|\"[^\"]*\"\s*[,\]]|-?\d[\d.eE+-]*\s*(?:,|\]\s*\Z)))")
 #: What ``kubectl get -o yaml`` prints, managed fields and all, and a page of ``kubectl describe pod``.
-_YAML_OBJECT = re.compile(r"(?:---[ \t]*\n)?(?:#[^\n]*\n)*(?:apiVersion|kind|items|metadata):(?:[ \t]|\n)")
-_YAML_KEY = re.compile(r"(?m)^(?:- )?(?:apiVersion|kind):[ \t]+\S+[ \t]*$")
-_DESCRIBED = re.compile(r"Name:[ \t]+\S+[ \t]*\n(?:[A-Z][\w -]*:.*\n)*?Namespace:[ \t]+\S+[ \t]*\n")
-_EVENT_TABLE = re.compile(r"(?:NAMESPACE[ \t]+)?LAST SEEN[ \t]+TYPE[ \t]+REASON[ \t]+OBJECT[ \t]+")
-_JSON_LOG_START = re.compile(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|PRIORITY|SYSLOG_[A-Z]+)\"\s*:")
+_YAML_OBJECT = lazily(r"(?:---[ \t]*\n)?(?:#[^\n]*\n)*(?:apiVersion|kind|items|metadata):(?:[ \t]|\n)")
+_YAML_KEY = lazily(r"(?m)^(?:- )?(?:apiVersion|kind):[ \t]+\S+[ \t]*$")
+_DESCRIBED = lazily(r"Name:[ \t]+\S+[ \t]*\n(?:[A-Z][\w -]*:.*\n)*?Namespace:[ \t]+\S+[ \t]*\n")
+_EVENT_TABLE = lazily(r"(?:NAMESPACE[ \t]+)?LAST SEEN[ \t]+TYPE[ \t]+REASON[ \t]+OBJECT[ \t]+")
+_JSON_LOG_START = lazily(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|PRIORITY|SYSLOG_[A-Z]+)\"\s*:")
 
 #: What ``nsys stats`` prints before its first table, and the header of one.
-_REPORT_START = re.compile(
+_REPORT_START = lazily(
     r"\s*(?:Processing \[|Generating (?:SQLite file|CUDA \w+ Statistics)|NOTICE: Existing SQLite export"
     r"|Exporting \d+ events|Using \S+ (?:for SQL queries|file for stats)|\*\* .{1,80}:\s*\Z|SKIPPED: "
     r"|[A-Z]\w+ .{0,60}Statistics(?: \(\w+\)|:)|\"?Time ?\(%\)\"?(?:  |[,\t])|\"?Start \([a-z]+\)\"?(?:  |[,\t]))"
 )
-_REPORT_HEADER = re.compile(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \([a-z]+\)\"?[,\t ]+\"?Duration \()")
+_REPORT_HEADER = lazily(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \([a-z]+\)\"?[,\t ]+\"?Duration \()")
 
 
 def sniff(head: bytes) -> tuple[str, str, str]:
@@ -178,6 +179,8 @@ def _is_csv(lines: list[str]) -> bool:
         header = [cell.strip() for cell in lines[0].split(separator)]
         if len(header) < 2 or not all(_COLUMN.match(cell) for cell in header):
             continue
+        import csv  # few inputs come this far
+
         try:
             rows = list(csv.reader(lines[1:40], delimiter=separator))
         except csv.Error:

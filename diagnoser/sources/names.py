@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from diagnoser.patterns import lazily
+
 #: Files of a folder that are worth opening, with or without a rotation suffix and compression. What they hold is
 #: decided from their content later. YAML is settings as a rule; pods and events say so in their names.
-_WORTH_OPENING = re.compile(
+_WORTH_OPENING = lazily(
     r"""[^/]*(?:pod|event|kube)[^/]*\.ya?ml \Z |
         [^/]*\.(?:log|txt|out|err|stdout|stderr|json|jsonl|ndjson|prom|metrics|om|csv|tsv|sqlite|db)
         (?:[.-]\d{1,4} | [.-]\d{4}-?\d\d-?\d\d(?:[-_T.]?\d{2,10})?)?
@@ -97,6 +98,8 @@ def _suggest(path: Path) -> str:
         siblings = sorted(entry.name for entry in missing.parent.iterdir())
     except OSError:
         return ""
+    import difflib  # only an error message needs it
+
     close = difflib.get_close_matches(missing.name, siblings, n=1)
     if not close:
         lower = {name.lower(): name for name in siblings}

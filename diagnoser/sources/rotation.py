@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from diagnoser.patterns import lazily
 from diagnoser.sources.part import Part
 
-_COMPRESSION = re.compile(r"\.(?:gz|bz2|xz|zst|zstd)\Z", re.IGNORECASE)
+_COMPRESSION = lazily(r"\.(?:gz|bz2|xz|zst|zstd)\Z", re.IGNORECASE)
 #: ``server.log.2`` (the higher the older); a date ``server.log-20260101``, ``server.log.2026-01-01``,
 #: ``0.log.20260101-120000`` or ``server.log-20260101-1735725600``.
-_NUMBERED = re.compile(r"(?P<base>.+)\.(?P<number>\d{1,4})\Z")
-_DATED = re.compile(r"(?P<base>.+?)[.-](?P<date>\d{4}-?\d\d-?\d\d(?:[-_T.]?\d{2,10}(?:[-:]\d\d){0,2})?)\Z")
+_NUMBERED = lazily(r"(?P<base>.+)\.(?P<number>\d{1,4})\Z")
+_DATED = lazily(r"(?P<base>.+?)[.-](?P<date>\d{4}-?\d\d-?\d\d(?:[-_T.]?\d{2,10}(?:[-:]\d\d){0,2})?)\Z")
 #: logrotate's ``extension``: ``server-20260101.log``, ``server.1.log``. Only believed beside a ``server.log``.
-_INFIX = re.compile(r"(?P<stem>.+?)(?:\.(?P<number>\d{1,4})|-(?P<date>\d{8}(?:-?\d{2,10})?))(?P<ext>\.[A-Za-z]{2,5})\Z")
+_INFIX = lazily(r"(?P<stem>.+?)(?:\.(?P<number>\d{1,4})|-(?P<date>\d{8}(?:-?\d{2,10})?))(?P<ext>\.[A-Za-z]{2,5})\Z")
 #: The kubelet names a container's logs by restart: ``0.log``, ``1.log``.
-_RESTART = re.compile(r"(\d{1,4})\.log\Z")
+_RESTART = lazily(r"(\d{1,4})\.log\Z")
 
 _Place = tuple[int, int, str, int]
 

@@ -6,9 +6,9 @@ This folder is the list: a module whose name has no leading underscore reads one
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from functools import cache
 
+from diagnoser.listing import modules
 from diagnoser.sources import Source
 from diagnoser.traces.base import Reader
 
@@ -16,9 +16,9 @@ from diagnoser.traces.base import Reader
 @cache
 def readers() -> tuple[Reader, ...]:
     """Return the readers of this folder in the order in which they are asked."""
-    names = [one.name for one in pkgutil.iter_modules(__path__) if one.name != "base" and not one.name.startswith("_")]
-    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
-    return tuple(sorted(modules, key=lambda module: (module.ORDER, module.NAME)))
+    names = [name for name in modules(__path__) if name != "base" and not name.startswith("_")]
+    found = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    return tuple(sorted(found, key=lambda module: (module.ORDER, module.NAME)))
 
 
 def reader_of(source: Source) -> Reader | None:

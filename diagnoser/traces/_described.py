@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from diagnoser.traces._kube_documents import Steps, Thing
 from diagnoser.traces._kube_words import name_of, quantity
+from diagnoser.values import dataclass, field
 
 _FIELD = re.compile(r"( *)([^\s:][^:]{0,80}):(?:\s+(.*))?\Z")
 _PROBE = re.compile(r"delay=(\d+)s timeout=(\d+)s period=(\d+)s #success=(\d+) #failure=(\d+)")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
+
+from diagnoser.values import dataclass
 
 #: Gaps shorter than this, seconds, are the price of launching kernels one by one: each takes Python 5 to 50 us.
 LAUNCH = 100e-6

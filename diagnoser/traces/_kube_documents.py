@@ -6,13 +6,13 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from json.decoder import JSONDecoder, JSONObject  # type: ignore[attr-defined]
 from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any, Protocol
 
 from diagnoser.knowledge.yamlfile import Document, YamlError, documents
 from diagnoser.model import Problem
+from diagnoser.values import dataclass
 
 #: Objects read of one input: the pods and events of a large namespace.
 MOST_OBJECTS = 20_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from diagnoser.traces._kube_documents import Thing
 from diagnoser.traces._kube_words import Sayings, message_of, name_of, number, when
 from diagnoser.traces._launch import of_image
+from diagnoser.values import dataclass
 
 #: Streams of what is said of a node rather than of a pod begin so.
 NODE = "node/"

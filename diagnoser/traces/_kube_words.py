@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -12,6 +11,7 @@ from diagnoser.model import Record
 from diagnoser.observations import Claim
 from diagnoser.table import Origin
 from diagnoser.traces._moments import moment
+from diagnoser.values import dataclass, field
 
 WRITER = "kubernetes"
 #: Dialect of texts that somebody else wrote and Kubernetes passes on: any message may stand in them.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from diagnoser.formats.records import RecordReader
 from diagnoser.model import Line, Record
 from diagnoser.table import Origin
 from diagnoser.traces._kube_words import QUOTED, Sayings
+from diagnoser.values import replace
 
 #: The kubelet keeps 2,048 bytes or 80 lines with ``terminationMessagePolicy: FallbackToLogsOnError``, 4,096 of a file.
 LONGEST = 8_192

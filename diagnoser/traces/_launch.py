@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from diagnoser.values import dataclass, field
 
 #: Words read of one command line; a longer one is no launch of a server.
 MOST_WORDS = 2_000

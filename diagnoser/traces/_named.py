@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import inf
 
 from diagnoser.knowledge.kernels import Names
+from diagnoser.values import dataclass, field
 
 #: Names told apart, and characters kept of one.
 MOST_NAMES = 20_000

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from diagnoser.traces._kube_documents import Thing, text
 from diagnoser.traces._kube_words import Sayings, message_of, name_of, number, quantity
 from diagnoser.traces._launch import Launch, launch
+from diagnoser.values import dataclass
 
 #: Resources that are whole GPUs.
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe")

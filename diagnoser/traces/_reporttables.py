@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from diagnoser.values import dataclass
 
 #: A report is read by one script from one file: ``Processing [a.sqlite] with [/…/reports/cuda_api_sum.py]...``.
 _PROCESSING = re.compile(r"\s*Processing \[([^\]]{1,4096})\] with \[[^\]]{1,4096}\]")

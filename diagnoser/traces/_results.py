@@ -6,7 +6,6 @@ import json
 import math
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from diagnoser.model import Problem
@@ -14,6 +13,7 @@ from diagnoser.observations import Claim, Measure, Observation, Requests, Scatte
 from diagnoser.sources import Source
 from diagnoser.spread import Spread, of_values
 from diagnoser.table import Group, Origin
+from diagnoser.values import dataclass, field
 
 MEDIUM = "bench"
 
