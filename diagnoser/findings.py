@@ -72,7 +72,8 @@ class FigureRow:
 class RunReport:
     """One server lifetime. ``facts`` maps fact name to value, ``figures`` series name to its figures.
 
-    ``notes`` say what limits the view: why statistics are missing, how the version is known.
+    ``notes`` say what limits the view: why statistics are missing, how the version is known. ``scrapes`` counts pages of
+    metrics, ``scraped_seconds`` is the time from the first to the last, None where their times are not known.
     """
 
     id: int
@@ -89,6 +90,8 @@ class RunReport:
     facts: dict[str, Any]
     figures: dict[str, FigureRow]
     notes: list[str] = field(default_factory=list)
+    scrapes: int = 0
+    scraped_seconds: float | None = None
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from diagnoser.model import Problem, Record
@@ -59,6 +59,15 @@ class Exposed:
     text: str
 
 
+#: Labels that keep servers apart where one page holds several (a federated page, a Prometheus server).
+SERVER_LABELS = ("pod", "instance", "replica")
+
+
+def server_of(labels: Mapping[str, str]) -> str:
+    """Return the name of the server that a sample was scraped from, "" where no label tells it."""
+    return next((labels[label] for label in SERVER_LABELS if labels.get(label)), "")
+
+
 @dataclass(slots=True)
 class Page:
     """One scrape of a server's metrics: sample lines by metric name, of the metrics that rules know.
@@ -75,6 +84,18 @@ class Page:
     counters: frozenset[str] = frozenset()
     modified: float | None = None
     others: int = 0
+
+
+@dataclass(slots=True)
+class Gathered:
+    """An input that is no file: what an address gave, already read. ``name`` is the address without its secrets."""
+
+    name: str
+    kind: str
+    lines: int = 0
+    bytes: int = 0
+    pages: list[Page] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
 
 #: What a reader of traces gives: each is evidence for the same rules as the lines of a log.

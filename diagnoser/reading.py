@@ -19,6 +19,7 @@ from diagnoser.formats.pyrepr import find_dump
 from diagnoser.formats.records import RecordReader
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Line, Problem, Record, Run
+from diagnoser.observations import Gathered
 from diagnoser.sources import Source
 from diagnoser.traces import reader_of
 
@@ -83,10 +84,12 @@ def read(
     compute: Compute,
     engine: str = "",
     window: Window | None = None,
+    gathered: Sequence[Gathered] = (),
 ) -> tuple[list[Run], list[Input]]:
     """Read every log source to its end and return the runs and what could be read of each input."""
     collector = Collector(vocabulary, matcher, Readers(), compute, engine)
     inputs = [(_read_log if one.kind == "log" else _read_trace)(one, collector, window) for one in sources]
+    inputs += [_take(one, collector, window) for one in gathered]
     return collector.finish(), inputs
 
 
@@ -159,6 +162,16 @@ def _read_trace(source: Source, collector: Collector, window: Window | None) -> 
     return _input(source, "")
 
 
+def _take(one: Gathered, collector: Collector, window: Window | None) -> Input:
+    for page in one.pages:
+        if window is None or window.holds(page.time):
+            collector.observe(page, one.name)
+    return Input(one.name, one.kind, "", one.lines, one.bytes, _told(one.problems))
+
+
 def _input(source: Source, envelope: str) -> Input:
-    problems = [f"line {p.line}: {p.text}" if p.line else p.text for p in source.problems]
-    return Input(source.name, source.kind, envelope, source.lines, source.bytes, problems)
+    return Input(source.name, source.kind, envelope, source.lines, source.bytes, _told(source.problems))
+
+
+def _told(problems: Iterable[Problem]) -> list[str]:
+    return [f"line {p.line}: {p.text}" if p.line else p.text for p in problems]

@@ -14,6 +14,7 @@ from diagnoser.commands._progress import Progress
 
 if TYPE_CHECKING:
     from diagnoser.api import Knowledge, Options
+    from diagnoser.commands._live import Live
     from diagnoser.findings import Report
 
 _LEVELS = ("info", "warning", "critical")
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str]) -> int:
         print(_options.SHORT, file=sys.stderr)
         return 2
     _terminal.check_output(args.output, inputs)
+    files, live = _parted(inputs, args)
     from diagnoser.api import Knowledge, Session
 
     api_options = _api_options(args)
@@ -36,8 +38,10 @@ def main(arguments: Sequence[str]) -> int:
         knowledge = Knowledge(api_options)
         if asked:
             _check_rule(asked, knowledge)
-        stdin = sys.stdin.buffer if "-" in inputs and sys.stdin is not None else None
-        session = Session(inputs, stdin=stdin, options=api_options, knowledge=knowledge)
+    gathered = live.gather(knowledge.vocabulary) if live is not None else ()
+    with Progress("reading", args.quiet):
+        stdin = sys.stdin.buffer if "-" in files and sys.stdin is not None else None
+        session = Session(files, stdin=stdin, options=api_options, knowledge=knowledge, gathered=gathered)
     if args.slo and not args.quiet:
         # An option that does nothing must not look as if it did.
         _terminal.say("note: --slo is checked, but no rule judges by objectives yet")
@@ -70,6 +74,19 @@ def _inputs(args: argparse.Namespace) -> list[str] | None:
     if sys.stdin is None or sys.stdin.closed or _terminal.is_terminal(sys.stdin):
         return None
     return ["-"]
+
+
+def _parted(inputs: list[str], args: argparse.Namespace) -> tuple[list[str], Live | None]:
+    """Part files from addresses; what addresses need is loaded only for them."""
+    addresses = [name for name in inputs if "://" in name and not Path(name).exists()]
+    if not addresses:
+        if not args.quiet and (args.length or args.every):
+            _terminal.say("note: --for and --every are for addresses such as http://localhost:8000")
+        return inputs, None
+    from diagnoser.commands._live import Live
+
+    files = [name for name in inputs if name not in addresses]
+    return files, Live(addresses, files, args)
 
 
 def _check_rule(name: str, knowledge: Knowledge) -> None:

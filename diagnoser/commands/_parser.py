@@ -44,7 +44,8 @@ class Parser(argparse.ArgumentParser):
         """Parse: the command line beats the environment, the environment beats the default."""
         if not {"-h", "--help"} & set(arguments):
             self._read_environment()
-        found, rest = self.parse_known_args(list(arguments))
+        # Intermixed: an input may stand behind an option, as in ``diagnose a.log --since 1h b.log``.
+        found, rest = self.parse_known_intermixed_args(list(arguments))
         unknown = [word for word in rest if word.startswith("-")]
         if unknown:
             self._unknown_option(unknown[0])

@@ -74,8 +74,11 @@ def _extent(report: Report, run: RunReport | None) -> list[str]:
     if run.stats_samples:
         every = f", every {duration(run.stats_interval)}" if run.stats_interval else ""
         items.append(plural(run.stats_samples, "stat sample") + every)
-    elif not any("statistics" in note for note in run.notes):
+    elif not run.scrapes and not any("statistics" in note for note in run.notes):
         items.append("no statistics lines")
+    if run.scrapes:
+        over = f" over {duration(run.scraped_seconds)}" if run.scraped_seconds else ""
+        items.append(plural(run.scrapes, "scrape") + over)
     if not run.complete_start:
         items.append("begins in the middle of this run")
     return [item for item in items if item]
