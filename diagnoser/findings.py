@@ -72,8 +72,8 @@ class FigureRow:
 class RunReport:
     """One server lifetime. ``facts`` maps fact name to value, ``figures`` series name to its figures.
 
-    ``notes`` say what limits the view: why statistics are missing, how the version is known. ``scrapes`` counts pages of
-    metrics, ``scraped_seconds`` is the time from the first to the last, None where their times are not known.
+    ``notes`` say what limits the view: why statistics are missing, how the version is known. ``scrapes`` counts pages
+    of metrics, ``scraped_seconds`` is the time from the first to the last, None where their times are not known.
     """
 
     id: int

@@ -28,8 +28,8 @@ NETWORK = {"socket", "ssl", "urllib", "http", "ftplib", "smtplib", "requests", "
 NETWORK |= {"urllib3", "socketserver", "xmlrpc"}
 #: The one module that opens a connection, to a server that the command line names.
 WIRE = "scraping/fetch.py"
-#: Loaded when the command line has an address, and only then.
-ROOM_OF_THE_WIRE = "scraping"
+#: What loads it, when the command line has an address and only then.
+LOADER = "commands/_live.py"
 STARTERS = {"subprocess", "multiprocessing", "threading", "asyncio"}
 WRITES = {"write_text", "write_bytes", "mkdir", "unlink", "rename", "touch", "rmdir"}
 WRITE_NAMES = {"os.replace", "os.remove", "os.fdopen", "tempfile.mkstemp", "tempfile.SpooledTemporaryFile"}
@@ -136,9 +136,8 @@ def leave_the_machine(module: Module) -> Iterator[str]:
         # Taking an address apart is no connection.
         if imported.split(".")[0] in NETWORK and imported != "urllib.parse" and module.name != WIRE:
             yield f"{line}: import {imported}"
-        if imported.startswith(f"diagnoser.{ROOM_OF_THE_WIRE}") and module.room != ROOM_OF_THE_WIRE:
-            if module.name != "commands/_live.py":
-                yield f"{line}: import {imported}: only commands/_live.py may"
+        if imported.startswith("diagnoser.scraping") and module.room != "scraping" and module.name != LOADER:
+            yield f"{line}: import {imported}"
     if module.room not in SHELL and module.name not in WRITERS:
         for node in module.nodes:
             if isinstance(node, ast.Call) and writes(node):

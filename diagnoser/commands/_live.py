@@ -18,7 +18,7 @@ from diagnoser.commands._terminal import is_terminal
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.observations import Gathered
 from diagnoser.scraping import ranges
-from diagnoser.scraping.address import Address, parse_address
+from diagnoser.scraping.address import Address, apart, parse_address
 from diagnoser.scraping.fetch import Answer, Fetcher, FetchError, Limits
 from diagnoser.scraping.watch import Timing, timing, watch
 from diagnoser.sources import InputError
@@ -86,7 +86,7 @@ class Live:
 
     def __init__(self, names: Sequence[str], files: Sequence[str], args: argparse.Namespace) -> None:
         """Raise InputError or UsageError for what cannot be used; files that do not exist are found out first too."""
-        self._addresses = [parse_address(name) for name in names]
+        self._addresses = apart([parse_address(name) for name in names])
         if len({one.name for one in self._addresses}) < len(self._addresses):
             raise InputError("an address is named twice")
         self._timing: Timing = timing(args.length, args.every)
@@ -104,10 +104,9 @@ class Live:
         wanted, world = Meter(vocabulary).wanted, Machine(self._quiet)
         given: list[Gathered] = []
         pages = [one for one in self._addresses if one.asking is None]
+        servers = [one for one in self._addresses if one.asking is not None]
         try:
-            for one in self._addresses:
-                if one.asking is not None:
-                    given.append(ranges.gather(one, self._bounded(world), wanted, world))
+            given.extend(ranges.gather(one, self._bounded(world), wanted, world) for one in servers)
             if pages:
                 fetcher = Fetcher(world.passed, self._token)
                 limit = fetcher.limits.connect + fetcher.limits.total

@@ -53,7 +53,12 @@ class MainParser(Parser):
 def parser() -> MainParser:
     """Build the parser of the bare command."""
     main = MainParser("diagnose", DESCRIPTION, "DIAGNOSE", usage="diagnose [OPTION ...] [INPUT ...]")
-    main.add_argument("inputs", metavar="INPUT", nargs="*", help="file, folder or address (http://HOST:PORT, prom://HOST:9090?match=...); - or nothing: standard input")
+    main.add_argument(
+        "inputs",
+        metavar="INPUT",
+        nargs="*",
+        help="file, folder or address (http://HOST:PORT, prom://HOST:9090?match=...); - or nothing: standard input",
+    )
     _output(main.add_argument_group("output"))
     _scope(main.add_argument_group("what is looked at"))
     _addresses(main.add_argument_group("addresses (docs/metrics.md)"))

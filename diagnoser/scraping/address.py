@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from diagnoser.scraping.queries import Asking, conditions
@@ -69,12 +70,23 @@ def parse_address(text: str) -> Address:
     netloc = parts.netloc.rpartition("@")[2]
     secret = _basic(parts.username, parts.password)
     if scheme.startswith("prom"):
-        asking, kept = _asking(parts.query, shown)
-        name = f"{scheme}://{netloc}{parts.path.rstrip('/')}{kept}"
-        return Address(name, scheme == "proms", host, port, parts.path.rstrip("/"), secret, asking)
+        path = parts.path.rstrip("/")
+        asking = _asking(parts.query, shown)
+        return Address(f"{scheme}://{netloc}{path}", scheme == "proms", host, port, path, secret, asking)
     target = "/metrics" if parts.path in ("", "/") else parts.path
     target += f"?{parts.query}" if parts.query else ""
     return Address(f"{scheme}://{netloc}{target}", scheme == "https", host, port, target, secret)
+
+
+def apart(addresses: Sequence[Address]) -> list[Address]:
+    """Give addresses of one Prometheus server, asked for different series, names of their own."""
+    names = [one.name for one in addresses]
+    out = []
+    for one in addresses:
+        words = [f"match={{{match}}}" for match in one.asking.matches] if one.asking is not None else []
+        alone = names.count(one.name) == 1 or not words
+        out.append(one if alone else replace(one, name=f"{one.name}?{'&'.join(words)}"))
+    return out
 
 
 def _basic(user: str | None, password: str | None) -> str:
@@ -89,7 +101,7 @@ def _unquoted(message: str, text: str) -> str:
     return "its host or port cannot be read" if "@" in text else message
 
 
-def _asking(query: str, shown: str) -> tuple[Asking, str]:
+def _asking(query: str, shown: str) -> Asking:
     """Read what a Prometheus server is asked for: match (may be repeated), since, until, step."""
     # A plus sign is a plus sign: selectors are full of them (".+"), and blanks are written as they are.
     pairs = parse_qsl(query.replace("+", "%2B"), keep_blank_values=True)
@@ -108,8 +120,7 @@ def _asking(query: str, shown: str) -> tuple[Asking, str]:
     since, until, step = (_bound(name, times.get(name), shown) for name in ("since", "until", "step"))
     if step is not None and not step.back:
         raise InputError(f"cannot read {shown}: step={times['step']}: expected a length such as 15s")
-    kept = "".join(f"{'&' if at else '?'}match={{{match}}}" for at, match in enumerate(matches))
-    return Asking(tuple(matches), since or Bound(back=3600.0), until, step.back if step else None), kept
+    return Asking(tuple(matches), since or Bound(back=3600.0), until, step.back if step else None)
 
 
 def _bound(name: str, text: str | None, shown: str) -> Bound | None:

@@ -52,7 +52,7 @@ class Answer:
 class Fetcher:
     """Asks servers. ``passed`` is a monotonic clock in seconds, ``token`` a bearer token for all addresses."""
 
-    def __init__(self, passed: Callable[[], float], token: str = "", limits: Limits = Limits()) -> None:  # noqa: B008
+    def __init__(self, passed: Callable[[], float], token: str = "", limits: Limits = Limits()) -> None:
         self.limits = limits
         self._passed = passed
         self._token = token
@@ -98,8 +98,8 @@ class Fetcher:
             told = _TOLD.get(response.status, response.reason or "")
             raise FetchError(f"HTTP {response.status}: {told[:200]}".rstrip(": "), body=body)
         blocks, size = [], 0
-        # read() and not stream(): it bounds the length of chunk headers too.
-        while block := response.read(_BLOCK, decode_content=True):
+        # One read of the socket at a time, so that a trickle is noticed; stream() bounds neither time nor chunk heads.
+        while block := response.read1(_BLOCK, decode_content=True):
             blocks.append(block)
             size += len(block)
             if size > self.limits.size:
@@ -142,7 +142,9 @@ def _tls(text: str) -> str:
     if "WRONG_VERSION_NUMBER" in text or "wrong version number" in text:
         return "does not speak TLS: try http://"
     reason = text.partition("certificate verify failed:")[2].partition("(_ssl")[0].strip()
-    return f"its certificate is not trusted: {reason or 'verification failed'}" if "ertificate" in text else "TLS failed"
+    return (
+        f"its certificate is not trusted: {reason or 'verification failed'}" if "ertificate" in text else "TLS failed"
+    )
 
 
 def _within(address: Address, target: str, location: str) -> str:

@@ -38,8 +38,8 @@ _NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 class Asking:
     """What an address asks of a Prometheus server: label conditions, from when to when, and the step in seconds."""
 
-    matches: tuple[str, ...] = ()
-    since: Bound = Bound(back=3600.0)
+    matches: tuple[str, ...]
+    since: Bound
     until: Bound | None = None
     step: float | None = None
 

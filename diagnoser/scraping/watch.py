@@ -62,6 +62,7 @@ class _Watched:
     """One endpoint as its scrapes pile up."""
 
     address: Address
+    server: str
     given: Gathered
     failures: dict[str, int] = field(default_factory=dict)
     tried: int = 0
@@ -81,13 +82,18 @@ def watch(
     Ends early when the first round brings nothing at all. An interrupt ends it too and loses nothing; it is raised
     again when there is nothing yet.
     """
-    watched = [_Watched(one, Gathered(one.name, prometheus.NAME)) for one in addresses]
+    servers = [one.server for one in addresses]
+    # Two pages of one host and port are of two writers: each is scraped on its own.
+    watched = [
+        _Watched(one, one.server if servers.count(one.server) == 1 else one.name, Gathered(one.name, prometheus.NAME))
+        for one in addresses
+    ]
     clock = _Clock(world)
     rounds = 0
     try:
         for at in range(plan.scrapes):
             late = clock.passed() - at * plan.every
-            if late > plan.every:
+            if late > plan.every and at < plan.scrapes - 1:
                 continue  # the round before took longer than the time between two
             if late < 0:
                 world.wait(-late)
@@ -131,9 +137,7 @@ class _Clock:
         self._drift = drift
 
 
-def _round(
-    watched: Sequence[_Watched], get: Get, limit: float, wanted: Wanted, world: World, clock: _Clock
-) -> None:
+def _round(watched: Sequence[_Watched], get: Get, limit: float, wanted: Wanted, world: World, clock: _Clock) -> None:
     asked = [one for one in watched if not one.given_up]
 
     def job(address: Address) -> tuple[float, Answer | FetchError]:
@@ -181,7 +185,7 @@ def _take(one: _Watched, answer: Answer, when: float, wanted: Wanted) -> None:
     # A page that is passed on (federation) has times of its own: the same ones again are the same scrape.
     stamp, page.time = page.time, when if page.time is None else page.time
     if stamp is None or stamp != one.stamp:
-        page.server = one.address.server
+        page.server = one.server
         one.given.pages.append(page)
     one.stamp = stamp
 
