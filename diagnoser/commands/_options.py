@@ -8,7 +8,7 @@ from diagnoser.commands._objectives import objectives
 from diagnoser.commands._parser import Parser, add_common, one_of
 
 DESCRIPTION = """\
-Reads what an LLM inference server left behind (vLLM and SGLang logs) and prints ranked findings:
+Reads what an LLM inference server left behind (vLLM and SGLang logs, metrics) and prints ranked findings:
 the root cause first, the lines that prove it, and the flags that fix it."""
 EXAMPLES = """\
 examples:
