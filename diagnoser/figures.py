@@ -99,10 +99,12 @@ def _slices(times: list[float], values: list[float]) -> list[float | None]:
     if end <= start:
         step = max(1, -(-len(values) // SLICES))
         return [_mean(values[i : i + step]) for i in range(0, len(values), step)]
-    width = (end - start) / SLICES
-    buckets: list[list[float]] = [[] for _ in range(SLICES)]
+    # A few scrapes are a few columns, not a line with holes.
+    slices = min(SLICES, len({t for t, _ in timed}))
+    width = (end - start) / slices
+    buckets: list[list[float]] = [[] for _ in range(slices)]
     for t, v in timed:
-        buckets[min(SLICES - 1, int((t - start) / width))].append(v)
+        buckets[min(slices - 1, int((t - start) / width))].append(v)
     return [_mean(bucket) if bucket else None for bucket in buckets]
 
 

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from exporters import Handler, Server, page, replay, serving
@@ -223,6 +224,14 @@ def test_an_endpoint_that_is_too_slow_does_not_hold_up_the_others() -> None:
     assert world.time <= 75
 
 
+def test_an_endpoint_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("diagnoser.scraping.watch.SAMPLES", 30)
+    (one,), world = watched({"a:1": [page(0)]}, Timing(9, 5.0))
+    assert len(one.pages) == 2
+    assert told(one) == "more than 30 samples; the rest was not kept"
+    assert world.time == 10
+
+
 def test_after_a_slow_first_scrape_there_is_still_a_second() -> None:
     def slow(world: Fake) -> str:
         world.time += 24
@@ -381,6 +390,15 @@ GOOD: dict[str, Callable[[Handler], None]] = {
 def test_a_server_that_answers(name: str) -> None:
     with serving(GOOD[name]) as server:
         assert fetch(server).body == BODY
+
+
+def test_an_address_is_sent_as_it_must_be() -> None:
+    with serving(GOOD["plain"]) as server:
+        fetch(server, '/federate?match[]={job="a b"}&x=ä%20b')
+        (asked,) = server.asked
+        assert unquote(asked.path) == '/federate?match[]={job="a b"}&x=ä b'
+        assert asked.path.isascii()
+        assert not set(asked.path) & set(' "{}')
 
 
 def test_a_port_where_nobody_listens() -> None:

@@ -30,6 +30,8 @@ MOST = 2000
 JUMP = 2.0
 #: An endpoint that was too slow so many times in a row holds up the others no longer.
 PATIENCE = 2
+#: Samples that are kept of one endpoint: a server has some hundreds that rules know.
+SAMPLES = 500_000
 #: Faulty lines that are told of one endpoint.
 TOLD = 3
 
@@ -68,10 +70,11 @@ class _Watched:
     tried: int = 0
     late: int = 0
     stamp: float | None = None
+    samples: int = 0
 
     @property
     def given_up(self) -> bool:
-        return self.late >= PATIENCE
+        return self.late >= PATIENCE or self.samples > SAMPLES
 
 
 def watch(
@@ -100,11 +103,12 @@ def watch(
             world.tell(f"scrape {at + 1} of {plan.scrapes}")
             rounds += 1
             _round(watched, get, limit, wanted, world, clock)
-            if not any(one.given.pages for one in watched):
+            if not any(one.given.pages for one in watched) or all(one.given_up for one in watched):
                 break
     except KeyboardInterrupt:
         if not any(one.given.pages for one in watched):
             raise
+        rounds = plan.scrapes  # those that are missing have a reason that is told
         for one in watched:
             _tell(one, f"interrupted after {len(one.given.pages)} of {plan.scrapes} scrapes")
     finally:
@@ -182,6 +186,10 @@ def _take(one: _Watched, answer: Answer, when: float, wanted: Wanted) -> None:
     page = pages[0]
     if len(pages) > 1:
         _tell(one, "the page repeats its samples; the first of each were taken")
+    one.samples += sum(map(len, page.samples.values()))
+    if one.given_up:
+        _tell(one, f"more than {SAMPLES:,} samples; the rest was not kept")
+        return
     # A page that is passed on (federation) has times of its own: the same ones again are the same scrape.
     stamp, page.time = page.time, when if page.time is None else page.time
     if stamp is None or stamp != one.stamp:
@@ -215,9 +223,9 @@ def _tell(one: _Watched, text: str) -> None:
 def _conclude(one: _Watched, clock: _Clock, rounds: int, plan: Timing) -> None:
     for text, count in one.failures.items():
         _tell(one, text if not one.given.pages else f"{count} of {one.tried} scrapes failed: {text}")
-    if one.given_up and one.given.pages:
+    if one.late >= PATIENCE and one.given.pages:
         _tell(one, f"given up after {PATIENCE} scrapes without an answer in time")
-    if rounds < plan.scrapes and one.given.pages and not any("interrupted" in told.text for told in one.given.problems):
+    if rounds < plan.scrapes and one.given.pages and not one.given_up:
         _tell(one, f"answers were slow: {rounds} of {plan.scrapes} scrapes were taken")
     for jump in clock.jumps if one.given.pages else ():
         way = "back" if jump < 0 else "forward"

@@ -15,7 +15,7 @@ class World(Protocol):
         """Return the time of day in seconds since the epoch."""
 
     def passed(self) -> float:
-        """Return seconds on a clock that nobody sets."""
+        """Return seconds on a clock that nobody sets and that goes on while the machine sleeps."""
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""
