@@ -18,10 +18,7 @@ from diagnoser.rules.checklist import evaluate, over_runs
 from diagnoser.rules.format import render
 from diagnoser.rules.model import RuleBase
 from diagnoser.stages import Look, stages
-from diagnoser.times import duration, stamp
-
-#: Scrapes over less time than this may have missed what happens, seconds.
-BRIEF = 30.0
+from diagnoser.times import stamp
 
 
 def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: Knowledge) -> Report:
@@ -94,10 +91,6 @@ def _notes(judgement: Judgement, knowledge: Knowledge) -> list[str]:
     evaluator, run = judgement.evaluator, judgement.run
     said = evaluate(knowledge.base.notes, evaluator, lambda text, nodes: render(text, evaluator, nodes))
     notes = [note.reason for note in said if note.state == "pass"]
-    if run.scrapes == 1:
-        notes.append("one scrape of the metrics shows levels; rates, shares and latencies need a second one")
-    elif run.scraped is not None and 0 < run.scraped < BRIEF:
-        notes.append(f"the metrics cover {duration(run.scraped)}: what is rarer than that is not in them")
     if run.version and run.engine in ("vllm", "sglang"):
         newest = knowledge.catalog.newest(run.engine) or ""
         here, last = parse_version(run.version), parse_version(newest)
@@ -123,8 +116,6 @@ def _run(judgement: Judgement, knowledge: Knowledge) -> RunReport:
         facts={name: _plain(fact.value) for name, fact in sorted(run.facts.items())},
         figures=figures.figures(run, knowledge.vocabulary),
         notes=_notes(judgement, knowledge),
-        scrapes=run.scrapes,
-        scraped_seconds=run.scraped,
     )
 
 

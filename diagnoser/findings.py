@@ -72,8 +72,7 @@ class FigureRow:
 class RunReport:
     """One server lifetime. ``facts`` maps fact name to value, ``figures`` series name to its figures.
 
-    ``notes`` say what limits the view: why statistics are missing, how the version is known. ``scrapes`` counts pages
-    of metrics, ``scraped_seconds`` is the time from the first to the last, None where their times are not known.
+    ``notes`` say what limits the view: why statistics are missing, how the version is known.
     """
 
     id: int
@@ -90,8 +89,6 @@ class RunReport:
     facts: dict[str, Any]
     figures: dict[str, FigureRow]
     notes: list[str] = field(default_factory=list)
-    scrapes: int = 0
-    scraped_seconds: float | None = None
 
 
 @dataclass(slots=True)
@@ -135,7 +132,11 @@ class Unrecognised:
 
 @dataclass(slots=True)
 class Input:
-    """One input and how well it could be read."""
+    """One input and how well it could be read.
+
+    ``scrapes`` counts the metrics pages of the server that has most in it, ``seconds`` is the time from first to last,
+    None where their times are not known.
+    """
 
     name: str
     kind: str
@@ -143,6 +144,8 @@ class Input:
     lines: int
     bytes: int
     problems: list[str] = field(default_factory=list)
+    scrapes: int = 0
+    seconds: float | None = None
 
 
 @dataclass(slots=True)

@@ -142,8 +142,7 @@ class Run:
     ``end``: "clean" (orderly stop), "crash" (died of an error the log shows), "killed" (ended from outside),
     "running" (still serving at the last line), "cut" (the log ends during start-up without an error).
     ``complete_start`` is False when the log begins in the middle of this run. ``parts`` are the files that hold it, in
-    the order of reading: line numbers begin anew in each file of a rotated set. ``scrapes`` counts pages
-    of the engine's metrics, ``scraped`` is the time that they cover in seconds, None where it is not known.
+    the order of reading: line numbers begin anew in each file of a rotated set.
     """
 
     id: int
@@ -169,8 +168,6 @@ class Run:
     residue: dict[str, Residue] = field(default_factory=dict)
     levels: dict[str, int] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
-    scrapes: int = 0
-    scraped: float | None = None
     parts: dict[str, int] = field(default_factory=dict)
 
     def place(self, source: str, line: int) -> float:

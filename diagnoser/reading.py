@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +20,7 @@ from diagnoser.formats.pyrepr import find_dump
 from diagnoser.formats.records import RecordReader
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Line, Problem, Record, Run
-from diagnoser.observations import Gathered
+from diagnoser.observations import Gathered, Observation, Page
 from diagnoser.sources import Source
 from diagnoser.traces import reader_of
 
@@ -153,20 +154,44 @@ def _read_trace(source: Source, collector: Collector, window: Window | None) -> 
             text = f"looks like {source.kind}, but is none of the kinds that are read"
             source.problems.append(Problem(source.name, None, text))
         return _input(source, "")
+    scrapes = _Scrapes()
     for one in reader.read(source, collector.beside.wanted):
         if isinstance(one, Problem):
             source.problems.append(one)
         elif window is None or window.holds(getattr(one, "time", None)):
             collector.observe(one, source.name)
+            scrapes.count(one)
     source.kind = reader.NAME
-    return _input(source, "")
+    return scrapes.told(_input(source, ""))
 
 
 def _take(one: Gathered, collector: Collector, window: Window | None) -> Input:
+    scrapes = _Scrapes()
     for page in one.pages:
         if window is None or window.holds(page.time):
             collector.observe(page, one.name)
-    return Input(one.name, one.kind, "", one.lines, one.bytes, _told(one.problems))
+            scrapes.count(page)
+    return scrapes.told(Input(one.name, one.kind, "", one.lines, one.bytes, _told(one.problems)))
+
+
+class _Scrapes:
+    """How many metrics pages an input has of each server, and from when to when."""
+
+    def __init__(self) -> None:
+        self._pages: Counter[str] = Counter()
+        self._times: list[float] = []
+
+    def count(self, one: Observation) -> None:
+        if isinstance(one, Page):
+            self._pages[one.server] += 1
+            self._times += [] if one.time is None else [one.time]
+
+    def told(self, read: Input) -> Input:
+        """Put the figures into what is told of the input."""
+        read.scrapes = max(self._pages.values(), default=0)
+        if self._times and read.scrapes > 1:
+            read.seconds = max(self._times) - min(self._times)
+        return read
 
 
 def _input(source: Source, envelope: str) -> Input:

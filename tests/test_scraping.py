@@ -450,13 +450,13 @@ def test_two_replicas_and_a_dead_one(tmp_path: Path, command: Command) -> None:
         names = [f"127.0.0.1:{server.port}" for server in (one, two)]
     report = json.loads(done.stdout)
     assert [run["stream"] for run in report["runs"]] == names
-    assert [run["scrapes"] for run in report["runs"]] == [4, 4]
-    assert 1.4 < report["runs"][0]["scraped_seconds"] < 3
+    assert [one["scrapes"] for one in report["inputs"]] == [4, 4, 0]
+    assert 1.4 < report["inputs"][0]["seconds"] < 3
     rate = report["runs"][0]["figures"]["gen.tps"]
     assert 1200 < rate["median"] < 2200, "1000 tokens in each half second"
     (problem,) = report["inputs"][2]["problems"]
     assert problem == "connection refused: nothing listens there"
-    assert "4 scrapes over" in text.stdout
+    assert f"http://127.0.0.1:{one.port}/metrics (4 scrapes over" in text.stdout.replace("\n", " ")
     assert "hunter22" not in done.stdout + done.stderr + text.stdout + text.stderr
 
 
@@ -467,7 +467,8 @@ def test_a_log_beside_an_endpoint(command: Command) -> None:
     report = json.loads(done.stdout)
     assert done.returncode == 0, done.stderr
     (run,) = report["runs"]
-    assert run["scrapes"] == 2
+    assert run["engine_version"], "told by the log"
+    assert report["inputs"][1]["scrapes"] == 2
     assert [one["name"] for one in report["inputs"]] == [str(SAMPLE), name]
 
 
@@ -510,7 +511,7 @@ def test_the_environment_has_twins(tmp_path: Path, command: Command) -> None:
         }
         done = command(server.address, "--format", "json", **twins)
         assert {asked.headers["Authorization"] for asked in server.asked} == {"Bearer abc123"}
-    assert json.loads(done.stdout)["runs"][0]["scrapes"] == 4
+    assert json.loads(done.stdout)["inputs"][0]["scrapes"] == 4
     assert "abc123" not in done.stdout + done.stderr
 
 

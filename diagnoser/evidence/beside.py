@@ -148,10 +148,6 @@ def _during(one: Measure | Scatter | Claim, runs: Sequence[Run]) -> Run:
 
 def _give(run: Run, one: Metered) -> None:
     run.engine = run.engine or (one.writer if one.writer in ENGINES else "")
-    if one.writer in ENGINES:
-        run.scrapes += one.pages
-        if one.started is not None and one.ended is not None:
-            run.scraped = max(run.scraped or 0.0, one.ended - one.started)
     for group, table in one.tables.items():
         run.tables[table.medium, group] = table
     for name, spreads in one.spreads.items():
