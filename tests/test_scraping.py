@@ -450,13 +450,16 @@ def test_two_replicas_and_a_dead_one(tmp_path: Path, command: Command) -> None:
         names = [f"127.0.0.1:{server.port}" for server in (one, two)]
     report = json.loads(done.stdout)
     assert [run["stream"] for run in report["runs"]] == names
-    assert [one["scrapes"] for one in report["inputs"]] == [4, 4, 0]
-    assert 1.4 < report["inputs"][0]["seconds"] < 3
-    rate = report["runs"][0]["figures"]["gen.tps"]
-    assert 1200 < rate["median"] < 2200, "1000 tokens in each half second"
+    live, *_, gone = report["inputs"]
+    assert live["scrapes"] >= 3, "a busy machine may miss one"
+    assert gone["scrapes"] == 0
+    assert live["seconds"] >= 1.4
+    # Every page has 1000 tokens more than the one before.
+    rate = 1000 * (live["scrapes"] - 1) / live["seconds"]
+    assert report["runs"][0]["figures"]["gen.tps"]["median"] == pytest.approx(rate, rel=0.3)
     (problem,) = report["inputs"][2]["problems"]
     assert problem == "connection refused: nothing listens there"
-    assert f"http://127.0.0.1:{one.port}/metrics (4 scrapes over" in text.stdout.replace("\n", " ")
+    assert f"http://127.0.0.1:{one.port}/metrics (" in text.stdout.replace("\n", " ")
     assert "hunter22" not in done.stdout + done.stderr + text.stdout + text.stderr
 
 
@@ -505,13 +508,13 @@ def test_the_environment_has_twins(tmp_path: Path, command: Command) -> None:
     (tmp_path / "token").write_text("abc123\n")
     with serving(replay([page(at) for at in range(9)])) as server:
         twins = {
-            "DIAGNOSE_FOR": "0.6s",
-            "DIAGNOSE_EVERY": "0.2s",
+            "DIAGNOSE_FOR": "2s",
+            "DIAGNOSE_EVERY": "0.5s",
             "DIAGNOSE_BEARER_TOKEN_FILE": str(tmp_path / "token"),
         }
         done = command(server.address, "--format", "json", **twins)
         assert {asked.headers["Authorization"] for asked in server.asked} == {"Bearer abc123"}
-    assert json.loads(done.stdout)["inputs"][0]["scrapes"] == 4
+    assert json.loads(done.stdout)["inputs"][0]["scrapes"] >= 3, "without the twins there are two"
     assert "abc123" not in done.stdout + done.stderr
 
 

@@ -33,13 +33,13 @@ def main(arguments: Sequence[str]) -> int:
 
     api_options = _api_options(args)
     asked = args.why or args.why_not
-    with Progress("reading", args.quiet):
+    # Scrapes tell how far they are themselves.
+    with Progress("reading", args.quiet or live is not None):
         # Rules first: a faulty rule or a misspelt id must not be found out after minutes of reading.
         knowledge = Knowledge(api_options)
         if asked:
             _check_rule(asked, knowledge)
-    gathered = live.gather(knowledge.vocabulary) if live is not None else ()
-    with Progress("reading", args.quiet):
+        gathered = live.gather(knowledge.vocabulary) if live is not None else ()
         stdin = sys.stdin.buffer if "-" in files and sys.stdin is not None else None
         session = Session(files, stdin=stdin, options=api_options, knowledge=knowledge, gathered=gathered)
     if args.slo and not args.quiet:
