@@ -23,11 +23,12 @@ from diagnoser.knowledge.words import hint
 from diagnoser.loading import Knowledge
 from diagnoser.model import Fact, Run
 from diagnoser.objectives import goodput_facts
+from diagnoser.observations import Gathered
 from diagnoser.options import Name, Options, UsageError
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.evaluate import Options as Judging
 from diagnoser.rules.fields import evaluate_fields
-from diagnoser.sources import open_inputs
+from diagnoser.sources import Source, open_inputs
 from diagnoser.table import Origin
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ __all__ = ["Knowledge", "Options", "Session", "UsageError", "diagnose"]
 class Session:
     """One diagnosis: reads the inputs at once, judges them, and answers questions about how it came to its verdict.
 
+    ``gathered`` are inputs that were read from addresses before.
+
     Raises InputError (nothing readable), RuleBaseError (faulty rules), UsageError (an option that cannot be used).
     """
 
@@ -49,8 +52,10 @@ class Session:
         stdin: BinaryIO | None = None,
         options: Options = Options(),  # noqa: B008 - frozen
         knowledge: Knowledge | None = None,
+        gathered: Sequence[Gathered] = (),
     ) -> None:
         self.options = options
+        self._gathered = gathered
         _check(options)
         self.knowledge = knowledge or Knowledge(options)
         self.runs, self.inputs = self._read([os.fspath(name) for name in inputs], stdin)
@@ -80,7 +85,7 @@ class Session:
         # A filter is relative to the log's end, which only a first pass can know.
         with contextlib.ExitStack() as stack:
             twice = stack.enter_context(reading.spool(stdin)) if stdin is not None else None
-            ends = [reading.last_time(source) for source in open_inputs(names, twice) if source.kind == "log"]
+            ends = [reading.last_time(source) for source in self._open(names, twice) if source.kind == "log"]
             end = max((time for time in ends if time is not None), default=None)
             if twice is not None:
                 twice.seek(0)
@@ -92,14 +97,20 @@ class Session:
         self, names: list[str], stdin: BinaryIO | None, window: reading.Window | None
     ) -> tuple[list[Run], list[Input]]:
         return reading.read(
-            open_inputs(names, stdin),
+            self._open(names, stdin),
             self.knowledge.vocabulary,
             self.knowledge.matcher,
             evaluate_fields,
             self.options.engine or "",
             window,
             self.knowledge.catalog.dest,
+            self._gathered,
         )
+
+    def _open(self, names: list[str], stdin: BinaryIO | None) -> list[Source]:
+        """Open the inputs that are files; where addresses gave something no file need have any content."""
+        given = any(one.pages for one in self._gathered)
+        return open_inputs(names, stdin, alone=not given) if names or not self._gathered else []
 
     def _context(self, run: Run, restarts: int) -> Judging:
         """Say what a run does not know of itself: how often its stream started before, and what became of flags."""

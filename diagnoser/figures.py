@@ -8,7 +8,7 @@ from math import fsum
 from operator import and_, eq, itemgetter, le
 
 from diagnoser import blocks
-from diagnoser.findings import FigureRow
+from diagnoser.figurerows import FigureRow
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
 from diagnoser.rules.rows import Rows, rows_of
@@ -192,12 +192,14 @@ def _slices(times: list[float], values: list[float]) -> list[float | None]:
     if end <= start:
         step = max(1, -(-len(values) // SLICES))
         return [_mean(values[i : i + step]) for i in range(0, len(values), step)]
-    width = (end - start) / SLICES
+    # A few scrapes are a few columns, not a line with holes.
+    columns = min(SLICES, len(set(known)))
+    width = (end - start) / columns
 
     def number_of(time: float) -> int:
-        return min(SLICES - 1, int((time - start) / width))
+        return min(columns - 1, int((time - start) / width))
 
-    begins = [bisect_left(known, number, key=number_of) for number in range(SLICES)]
+    begins = [bisect_left(known, number, key=number_of) for number in range(columns)]
     slices = [ordered[begin:stop] for begin, stop in pairwise([*begins, len(known)])]
     return [_mean(each) if each else None for each in slices]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from diagnoser.comparison import Comparison, Odd
+from diagnoser.figurerows import FigureRow, Objective, Setting, SpreadRow
 from diagnoser.values import dataclass, field
 
 SCHEMA_VERSION = "1.1"
@@ -57,86 +58,13 @@ class Finding:
 
 
 @dataclass(slots=True)
-class FigureRow:
-    """One key figure of a run over time. ``points`` are means of equal time slices, None where nothing was printed.
-
-    ``blocks`` are means over up to 24 stretches of equal length of the ``loaded`` samples alone, in order: what two
-    runs are compared by. Of what is counted per line they are events per minute. None of both in reports before 1.1.
-    """
-
-    name: str
-    title: str
-    unit: str
-    median: float
-    max: float
-    min: float
-    samples: int
-    points: list[float | None]
-    loaded: int = 0
-    blocks: list[float] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class SpreadRow:
-    """How a latency, or a length in tokens, spreads over requests.
-
-    ``percentiles`` maps "p50", "p90" and "p99" to [value, low, high]; ``low`` and ``high`` are its bounds, None
-    where only the value is known (latencies.py).
-    """
-
-    name: str
-    title: str
-    unit: str
-    medium: str
-    count: int
-    mean: float | None
-    percentiles: dict[str, list[float | None]]
-
-
-@dataclass(slots=True)
-class Setting:
-    """One argument of the server that is not known to be its default; ``facts`` are what the vocabulary reads from it.
-
-    ``state``: "set" by the operator, or "observed": printed, and nobody knows whether it was set or worked out.
-    """
-
-    flag: str
-    value: Any
-    state: str
-    facts: list[str]
-
-
-@dataclass(slots=True)
-class Objective:
-    """How an objective is met. ``name``: "ttft", "tpot", "itl", "e2e", or "goodput" for all of them at once.
-
-    ``limit`` in seconds (None for goodput), ``share`` of ``samples`` that meet it; None where only a few percentiles
-    were kept, which ``bounds`` it. ``rate``: requests per second that meet all. ``medium`` is what measured it:
-    "metrics", "bench". ``failed`` requests count among the samples of goodput.
-    """
-
-    name: str
-    title: str
-    limit: float | None
-    share: float | None
-    samples: int
-    rate: float | None
-    medium: str
-    source: str
-    line: int
-    bounds: list[float] = field(default_factory=lambda: [0.0, 1.0])
-    failed: int = 0
-
-
-@dataclass(slots=True)
 class RunReport:
     """One server lifetime. ``facts`` maps fact name to value, ``figures`` series name to its figures.
 
     ``notes`` say what limits the view: why statistics are missing, how the version is known. ``settings`` maps an
     argument to what it was set to, ``spreads`` a latency to its percentiles, ``ranks`` a rank's label to the medians of
     its figures under load, where there are several. ``sources`` are the inputs that it was read from. ``scrapes``
-    counts the metrics pages.
-    ``objectives`` are those that the caller set.
+    counts the metrics pages. ``objectives`` are those that the caller set.
     """
 
     id: int
@@ -202,7 +130,11 @@ class Unrecognised:
 
 @dataclass(slots=True)
 class Input:
-    """One input and how well it could be read."""
+    """One input and how well it could be read.
+
+    ``scrapes`` counts the metrics pages of the server that has most in it, ``seconds`` is the time from first to last,
+    None where their times are not known.
+    """
 
     name: str
     kind: str
@@ -210,6 +142,8 @@ class Input:
     lines: int
     bytes: int
     problems: list[str] = field(default_factory=list)
+    scrapes: int = 0
+    seconds: float | None = None
 
 
 @dataclass(slots=True)

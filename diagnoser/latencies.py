@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-from diagnoser.findings import SpreadRow
+from diagnoser.figurerows import SpreadRow
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
 from diagnoser.spread import INF, Spread, best

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from diagnoser.findings import Objective
+from diagnoser.figurerows import Objective
 from diagnoser.model import Fact, Run
 from diagnoser.observations import Requests
 from diagnoser.spread import Spread, merged

@@ -9,7 +9,7 @@ from typing import Any
 from diagnoser.model import Problem, Record
 from diagnoser.spread import Spread
 from diagnoser.table import Group, Origin, Places
-from diagnoser.values import dataclass
+from diagnoser.values import dataclass, field
 
 
 @dataclass(slots=True)
@@ -64,6 +64,15 @@ class Exposed:
     text: str
 
 
+#: Labels that keep servers apart where one page holds several (a federated page, a Prometheus server).
+SERVER_LABELS = ("pod", "instance", "replica")
+
+
+def server_of(labels: Mapping[str, str]) -> str:
+    """Return the name of the server that a sample was scraped from, "" where no label tells it."""
+    return next((labels[label] for label in SERVER_LABELS if labels.get(label)), "")
+
+
 @dataclass(slots=True)
 class Page:
     """One scrape of a server's metrics: sample lines by metric name, of the metrics that rules know.
@@ -101,6 +110,18 @@ class Requests:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+
+@dataclass(slots=True)
+class Gathered:
+    """An input that is no file: what an address gave, already read. ``name`` is the address without its secrets."""
+
+    name: str
+    kind: str
+    lines: int = 0
+    bytes: int = 0
+    pages: list[Page] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
 
 #: What a reader of traces gives: each is evidence for the same rules as the lines of a log.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any, BinaryIO
@@ -18,6 +19,7 @@ from diagnoser.formats.pyrepr import find_dump
 from diagnoser.formats.records import RecordReader
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Line, Problem, Record, Run
+from diagnoser.observations import Gathered, Observation, Page
 from diagnoser.sources import Source
 from diagnoser.traces import reader_of
 from diagnoser.values import dataclass
@@ -84,6 +86,7 @@ def read(
     engine: str = "",
     window: Window | None = None,
     dest: Dest = plain_dest,
+    gathered: Sequence[Gathered] = (),
 ) -> tuple[list[Run], list[Input]]:
     """Read every source to its end and return the runs and what could be read of each input.
 
@@ -91,6 +94,7 @@ def read(
     """
     collector = Collector(vocabulary, matcher, Readers(), compute, engine, dest=dest)
     inputs = [(_read_log if one.kind == "log" else _read_trace)(one, collector, window) for one in sources]
+    inputs += [_take(one, collector, window) for one in gathered]
     return collector.finish(), inputs
 
 
@@ -156,15 +160,49 @@ def _read_trace(source: Source, collector: Collector, window: Window | None) -> 
             text = f"looks like {source.kind}, but is none of the kinds that are read"
             source.problems.append(Problem(source.name, None, text))
         return _input(source, "")
+    scrapes = _Scrapes()
     for one in reader.read(source, collector.beside.wanted):
         if isinstance(one, Problem):
             source.problems.append(one)
         elif window is None or window.holds(getattr(one, "time", None)):
             collector.observe(one, source.name)
+            scrapes.count(one)
     source.kind = reader.NAME
-    return _input(source, "")
+    return scrapes.told(_input(source, ""))
+
+
+def _take(one: Gathered, collector: Collector, window: Window | None) -> Input:
+    scrapes = _Scrapes()
+    for page in one.pages:
+        if window is None or window.holds(page.time):
+            collector.observe(page, one.name)
+            scrapes.count(page)
+    return scrapes.told(Input(one.name, one.kind, "", one.lines, one.bytes, _told(one.problems)))
+
+
+class _Scrapes:
+    """How many metrics pages an input has of each server, and from when to when."""
+
+    def __init__(self) -> None:
+        self._pages: Counter[str] = Counter()
+        self._times: list[float] = []
+
+    def count(self, one: Observation) -> None:
+        if isinstance(one, Page):
+            self._pages[one.server] += 1
+            self._times += [] if one.time is None else [one.time]
+
+    def told(self, read: Input) -> Input:
+        """Put the figures into what is told of the input."""
+        read.scrapes = max(self._pages.values(), default=0)
+        if self._times and read.scrapes > 1:
+            read.seconds = max(self._times) - min(self._times)
+        return read
 
 
 def _input(source: Source, envelope: str) -> Input:
-    problems = [f"line {p.line}: {p.text}" if p.line else p.text for p in source.problems]
-    return Input(source.name, source.kind, envelope, source.lines, source.bytes, problems)
+    return Input(source.name, source.kind, envelope, source.lines, source.bytes, _told(source.problems))
+
+
+def _told(problems: Iterable[Problem]) -> list[str]:
+    return [f"line {p.line}: {p.text}" if p.line else p.text for p in problems]

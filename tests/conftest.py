@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import signal
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """Run `diagnose` in a clean environment; compiled rules are kept from one call to the next."""
+    home = tmp_path_factory.mktemp("cache")
+    kept = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parent.parent), "LC_ALL": "C.UTF-8"}
+
+    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "diagnoser", *arguments],
+            env={**kept, "DIAGNOSE_CACHE_DIR": str(home), **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=60,
+        )
+
+    return run
 
 
 @pytest.fixture

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+from diagnoser.figurerows import FigureRow
 from diagnoser.findings import (
     SCHEMA_VERSION,
     Advice,
     Check,
     Evidence,
-    FigureRow,
     Finding,
     Input,
     Plan,

@@ -16,6 +16,7 @@ from diagnoser.commands._progress import Progress
 
 if TYPE_CHECKING:
     from diagnoser.api import Knowledge, Options
+    from diagnoser.commands._live import Live
     from diagnoser.findings import Report
 
 #: Objects made and not freed between two looks for cycles.
@@ -34,10 +35,12 @@ def main(arguments: Sequence[str]) -> int:
     _terminal.check_output(args.output, [*inputs, *args.baseline])
     if "-" in args.baseline:
         raise CommandError("--baseline -: standard input is for what is diagnosed; name a file")
+    files, live = _parted(inputs, args)
 
     api_options = _api_options(args)
     asked = args.why or args.why_not
-    with Progress("reading", args.quiet):
+    # Scrapes tell how far they are themselves.
+    with Progress("reading", args.quiet or live is not None):
         # Rules first: a faulty rule or a misspelt id must not be found out after minutes of reading.
         with _lasting():
             from diagnoser.api import Knowledge, Session
@@ -46,8 +49,9 @@ def main(arguments: Sequence[str]) -> int:
             knowledge = Knowledge(api_options)
         if asked:
             _check_rule(asked, knowledge)
-        stdin = sys.stdin.buffer if "-" in inputs and sys.stdin is not None else None
-        session = Session(inputs, stdin=stdin, options=api_options, knowledge=knowledge)
+        gathered = live.gather(knowledge.vocabulary) if live is not None else ()
+        stdin = sys.stdin.buffer if "-" in files and sys.stdin is not None else None
+        session = Session(files, stdin=stdin, options=api_options, knowledge=knowledge, gathered=gathered)
         if args.baseline and not asked:
             _compare(session.report, args.baseline, api_options, knowledge)
     for problem in [] if args.quiet else knowledge.base.problems:
@@ -104,6 +108,19 @@ def _compare(report: Report, baseline: list[str], options: Options, knowledge: K
 
     good = sides.reports(baseline, replace(options, since=None, until=None), knowledge)
     report.baseline = sides.compared(good, [report])
+
+
+def _parted(inputs: list[str], args: argparse.Namespace) -> tuple[list[str], Live | None]:
+    """Part files from addresses; what addresses need is loaded only for them."""
+    addresses = [name for name in inputs if "://" in name and not Path(name).exists()]
+    if not addresses:
+        if not args.quiet and (args.length or args.every):
+            _terminal.say("note: --for and --every are for addresses such as http://localhost:8000")
+        return inputs, None
+    from diagnoser.commands._live import Live
+
+    files = [name for name in inputs if name not in addresses]
+    return files, Live(addresses, files, args)
 
 
 def _check_rule(name: str, knowledge: Knowledge) -> None:

@@ -8,7 +8,7 @@ from diagnoser.commands._objectives import objectives
 from diagnoser.commands._parser import Parser, add_common, one_of
 
 DESCRIPTION = """\
-Reads what an LLM inference server left behind (vLLM and SGLang logs) and prints ranked findings:
+Reads what an LLM inference server left behind (vLLM and SGLang logs, metrics) and prints ranked findings:
 the root cause first, the lines that prove it, and the flags that fix it."""
 EXAMPLES = """\
 examples:
@@ -16,6 +16,7 @@ examples:
   kubectl logs deploy/llm | diagnose        a pipe, with or without --timestamps and --prefix
   diagnose --since 15m server.log           only the last quarter of an hour of the log
   diagnose --format json server.log         for programs; the schema is versioned
+  diagnose http://localhost:8000 --for 60s  metrics of a running server, beside logs or alone
   diagnose explain memory.kv_cache_exhausted"""
 EXIT_CODES = """\
 exit code:
@@ -52,9 +53,15 @@ class MainParser(Parser):
 def parser() -> MainParser:
     """Build the parser of the bare command."""
     main = MainParser("diagnose", DESCRIPTION, "DIAGNOSE", usage="diagnose [OPTION ...] [INPUT ...]")
-    main.add_argument("inputs", metavar="INPUT", nargs="*", help="file or folder; - or nothing: standard input")
+    main.add_argument(
+        "inputs",
+        metavar="INPUT",
+        nargs="*",
+        help="file, folder or address (http://HOST:PORT, prom://HOST:9090?match=...); - or nothing: standard input",
+    )
     _output(main.add_argument_group("output"))
     _scope(main.add_argument_group("what is looked at"))
+    _addresses(main.add_argument_group("addresses (docs/metrics.md)"))
     _asking(main.add_argument_group("asking why"))
     common = add_common(main)
     common.add_argument("--cache-dir", metavar="DIR", help="where compiled rules are kept; 'none': nowhere")
@@ -110,6 +117,18 @@ def _scope(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def _addresses(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--for",
+        dest="length",
+        metavar="TIME",
+        type=_seconds,
+        help="scrape for so long, such as 60s or 5m (default: two scrapes, 10 s apart)",
+    )
+    group.add_argument("--every", metavar="TIME", type=_seconds, help="time between two scrapes (default: 5s)")
+    group.add_argument("--bearer-token-file", metavar="FILE", help="send the token in FILE to every address")
+
+
 def _asking(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--why", metavar="ID", help="instead of the report: how this rule was decided, with values")
     group.add_argument("--why-not", metavar="ID", help="the same; reads better for a rule that stayed silent")
@@ -122,6 +141,18 @@ def _format(name: str) -> str:
         return reports.get(name).NAME
     except reports.UnknownFormatError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _seconds(text: str) -> float:
+    from diagnoser.timefilter import parse_bound
+
+    try:
+        seconds = parse_bound(text).back
+    except ValueError:
+        seconds = None
+    if not seconds or seconds < 0.1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no length of time such as 5s, 10m or 1h")
+    return seconds
 
 
 def width(text: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from diagnoser.comparison import Difference
-from diagnoser.findings import RunReport, Setting
+from diagnoser.figurerows import Setting
+from diagnoser.findings import RunReport
 
 #: Where a server listens, what it is called and what it logs: no part of an experiment.
 NEUTRAL = frozenset(

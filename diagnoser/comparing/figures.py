@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from diagnoser.comparing.significance import LEAST, compare
 from diagnoser.comparison import FigureChange
-from diagnoser.findings import FigureRow, RunReport, SpreadRow
+from diagnoser.figurerows import FigureRow, SpreadRow
+from diagnoser.findings import RunReport
 
 #: Which way is better under the same load; figures that are not here have no good direction.
 BETTER = {

@@ -9,7 +9,8 @@ from typing import Any
 from diagnoser.comparing import configuration
 from diagnoser.comparing.sides import chosen
 from diagnoser.comparison import Difference
-from diagnoser.findings import Report, RunReport, Setting
+from diagnoser.figurerows import Setting
+from diagnoser.findings import Report, RunReport
 
 #: Columns of a session's table, where a run has them: figure, heading, unit.
 COLUMNS = (

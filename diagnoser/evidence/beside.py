@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Sequence
 
 from diagnoser.evidence.metered import Meter, Metered
@@ -59,12 +60,13 @@ class Beside:
         """Give every run what speaks of it; servers that wrote no log become runs of their own."""
         metered = [one for scrapes in by_server(self._pages) for one in self._read_meter().read(scrapes)]
         logged = list(runs)
+        servers = Counter(one.writer for one in metered)
         # Engines first: what exporters of GPU figures tell goes to the runs that engines made.
         own = {run.stream for run in runs}
         for one in sorted(metered, key=lambda one: one.writer not in ENGINES):
             if _elsewhere(one, metered, own):
                 continue
-            run = _spoken_of(one, logged if one.writer in ENGINES else runs, self._engine)
+            run = _spoken_of(one, logged if one.writer in ENGINES else runs, servers[one.writer] == 1)
             if run is None:
                 run = _new_run(one.writer if one.writer in ENGINES else self._engine, one.server, one.first)
                 run.started, run.ended = one.started, one.ended
@@ -150,13 +152,14 @@ def _new_run(engine: str, stream: str, first: Origin) -> Run:
     return Run(id=0, stream=stream, engine=engine, first=first, last=first, complete_start=False, end="running")
 
 
-def _spoken_of(one: Metered, runs: Sequence[Run], engine: str) -> Run | None:
-    """Return the run whose server was scraped; None when no log is of it."""
+def _spoken_of(one: Metered, runs: Sequence[Run], alone: bool) -> Run | None:
+    """Return the run whose server was scraped; None when no log is of it. ``alone``: no other of its kind was."""
     fitting = [run for run in runs if one.writer not in ENGINES or run.engine in ("", one.writer)]
     named = [run for run in fitting if one.server and run.stream and _same(run.stream, one.server)]
     if named:
         fitting = named
-    elif one.server and len({(run.stream, *run.sources[:1]) for run in fitting}) > 1 and one.writer in ENGINES:
+    elif one.writer in ENGINES and one.server and not (alone and len(_writers(fitting)) < 2):
+        # Which of several servers wrote a log that names none, or which log is of this server, nobody can tell.
         return None
     timed = [run for run in fitting if _overlap(run, one.started, one.ended)]
     last = (timed or fitting)[-1:]
@@ -173,6 +176,10 @@ def _elsewhere(one: Metered, metered: Sequence[Metered], streams: set[str]) -> b
         if other.server and any(stream and _same(stream, other.server) for stream in streams)
     ]
     return bool(named) and one.server not in named
+
+
+def _writers(runs: Sequence[Run]) -> set[tuple[str, ...]]:
+    return {(run.stream, *run.sources[:1]) for run in runs}
 
 
 def _same(stream: str, server: str) -> bool:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 from diagnoser.evidence import facts as fact_room
 from diagnoser.evidence import residue
+from diagnoser.evidence.asked import Match, Matcher, Readers
 from diagnoser.evidence.beside import Beside
 from diagnoser.evidence.events import add_event, event_of
 from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
 from diagnoser.evidence.pods import Dest, Pods, plain_dest
 from diagnoser.evidence.samples import Budget, Sampler
-from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Problem, Record, Run
 from diagnoser.observations import Claim, Observation
@@ -32,37 +31,6 @@ MOST_HOST = 10_000
 KERNEL_BEFORE, KERNEL_AFTER = 60, 600
 
 _MOST_LEVELS = 64
-
-
-class Spec(Protocol):
-    """What this room needs to know of an event (``rules.model.EventSpec``)."""
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-    @property
-    def role(self) -> str: ...  # noqa: D102
-    @property
-    def phase(self) -> str: ...  # noqa: D102
-    @property
-    def sets(self) -> tuple[tuple[str, Any], ...]: ...  # noqa: D102
-
-
-#: One event found in a record: event, template, typed fields, the matched line and its number in the record.
-Match = tuple[Spec, Any, dict[str, Any], str, int]
-
-
-class Matcher(Protocol):
-    """Finds events in a record for a given engine (``rules.matcher.Matcher``)."""
-
-    def match(self, record: Record, engine: str) -> Sequence[Match]: ...  # noqa: D102
-
-
-class Readers(Protocol):
-    """What the formats room offers beyond records."""
-
-    def stats(self, record: Record) -> StatsLine | None: ...  # noqa: D102
-    def dump(self, record: Record) -> fact_room.Dump | None: ...  # noqa: D102
-    def engine(self, record: Record) -> str: ...  # noqa: D102
 
 
 class Collector:

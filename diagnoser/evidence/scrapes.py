@@ -8,14 +8,11 @@ from itertools import pairwise
 from pathlib import PurePath
 
 from diagnoser.knowledge.metricref import COUNTERS
-from diagnoser.observations import Exposed, Page
+from diagnoser.observations import Exposed, Page, server_of
 from diagnoser.patterns import lazily
 
 #: Files that are copied or unpacked get times within one second of each other, which say nothing of their scrapes.
 APART = 1.0
-
-#: Labels that keep servers apart where one page holds several (a federated page, a Prometheus server).
-SERVER_LABELS = ("pod", "instance", "replica")
 
 #: A page of a server that lasts has this share of counters that never fall at least; two servers' pages do not.
 SAME = 0.98
@@ -32,18 +29,26 @@ class Scrapes:
         self.name = name
         self.pages = pages
         self._values = [_values(page) for page in pages]
+        #: The page on which a label set was first there.
+        self._first: dict[tuple[str, Labels], int] = {}
+        for at, values in enumerate(self._values):
+            for name, samples in values.items():
+                for labels in samples:
+                    self._first.setdefault((name, labels), at)
 
     def grown(self, at: int, name: str) -> dict[Labels, tuple[float, Exposed]] | None:
         """Return what each label set of a counter grew by up to page ``at``; None where nothing tells.
 
         A value below the last one is a restart: the counter began anew at zero. A counter that was not there before has
-        grown from zero, for servers expose counters when they first count.
+        grown from zero, for servers expose counters when they first count; after a gap nothing tells.
         """
         if at == 0 or name not in self._values[at] or not self._values[at - 1]:
             return None
         before, out = self._values[at - 1].get(name, {}), {}
         for labels, sample in self._values[at][name].items():
             last = before.get(labels)
+            if last is None and self._first[name, labels] < at:
+                continue
             start = 0.0 if last is None or last.value > sample.value else last.value
             out[labels] = (sample.value - start, sample)
         return out
@@ -61,7 +66,7 @@ def by_server(pages: Sequence[Page]) -> list[Scrapes]:
             families.setdefault(server or page.server or _family(page.source), []).append(part)
     groups = [_ordered(group) for group in families.values()]
     names = list(families)
-    if len(groups) > 1 and all(len(group) == 1 for group in groups):
+    if len(groups) > 1 and all(len(group) == 1 and not group[0].server for group in groups):
         together = _rising([group[0] for group in groups])
         if together is not None:
             return [Scrapes("", together)]
@@ -83,7 +88,7 @@ def _split(page: Page) -> Iterator[tuple[str, Page]]:
 
 
 def _server(sample: Exposed) -> str:
-    return next((sample.labels[label] for label in SERVER_LABELS if sample.labels.get(label)), "")
+    return server_of(sample.labels)
 
 
 def _family(source: str) -> str:

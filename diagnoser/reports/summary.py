@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Objective, Report, RunReport
+from diagnoser.figurerows import Objective
+from diagnoser.findings import Report, RunReport
 from diagnoser.reports.safe import line
 from diagnoser.reports.units import number, percent, plural, quantity
 

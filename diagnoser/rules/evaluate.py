@@ -21,8 +21,7 @@ from diagnoser.values import dataclass
 class Options:
     """What a run does not know of itself.
 
-    ``restarts`` counts the runs of its stream that came before; ``story`` tells what a command-line word is and what to
-    write instead, for texts.
+    ``restarts`` counts earlier runs of its stream; ``story`` tells, for texts, what to write instead of a flag.
     """
 
     restarts: int = 0

@@ -20,13 +20,13 @@ __all__ = ["InputError", "Source", "open_inputs"]
 STDIN_NAME = "stdin"
 
 
-def open_inputs(names: Sequence[str], stdin: BinaryIO | None) -> list[Source]:
+def open_inputs(names: Sequence[str], stdin: BinaryIO | None, alone: bool = True) -> list[Source]:
     """Turn command-line names into sources, in the order given; rotated files of one log become one source.
 
     ``names`` are files, folders (searched for logs, recursively) or ``-`` for ``stdin``; no name at all means ``-``.
     A source that is empty or binary is returned with its ``state`` and a problem as long as another one has content.
     Raises ``InputError`` for a name that does not exist or cannot be read, a folder without logs, standard input that
-    is missing or asked for twice, and when no input has any content.
+    is missing or asked for twice, and, unless it stands not ``alone``, when no input has any content.
     """
     sources: list[Source] = []
     waiting: list[Part] = []
@@ -46,6 +46,6 @@ def open_inputs(names: Sequence[str], stdin: BinaryIO | None) -> list[Source]:
         waiting = []
         sources.append(Source([Part(STDIN_NAME, stream=stdin)]))
     sources += [Source(parts) for parts in in_sets(waiting)]
-    if not any(source.state == "ok" for source in sources):
+    if alone and not any(source.state == "ok" for source in sources):
         raise InputError("; ".join(problem.text for source in sources for problem in source.problems) or "no input")
     return sources

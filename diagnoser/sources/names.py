@@ -20,6 +20,9 @@ _WORTH_OPENING = lazily(
     re.VERBOSE | re.IGNORECASE,
 )
 
+#: What was meant for an address: ``host:8000/metrics``; a path has no double slash any more.
+_ADDRESS = re.compile(r"(?:https?|proms?):/|[\w.-]+:\d{2,5}(?:/|\Z)")
+
 #: A folder with more candidates than this is a wrong folder (a home directory, a root).
 MAX_FILES = 10_000
 
@@ -91,6 +94,8 @@ def _refuse_unreadable(folder: Path) -> Callable[[OSError], None]:
 
 def _suggest(path: Path) -> str:
     """Name what exists instead: the nearest sibling, or the folder on the way that is missing."""
+    if _ADDRESS.match(path.as_posix()):
+        return "; an address begins with http:// (and is read by the command, not from Python)"
     missing = path
     while not missing.parent.is_dir() and missing.parent != missing:
         missing = missing.parent

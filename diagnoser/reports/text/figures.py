@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import FigureRow, Report, RunReport
+from diagnoser.figurerows import FigureRow
+from diagnoser.findings import Report, RunReport
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
 from diagnoser.reports.sparkline import resample, sparkline

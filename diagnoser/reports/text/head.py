@@ -13,6 +13,8 @@ from diagnoser.times import duration
 #: A crash loop has hundreds of runs: the first ones and the last one tell it.
 _RUNS_SHOWN = 5
 _INPUTS_SHOWN = 3
+#: Scrapes over less time than this may have missed what happens now and then, seconds.
+_BRIEF = 30.0
 
 
 def write(page: Page, report: Report) -> RunReport | None:
@@ -62,7 +64,7 @@ def _identity(report: Report, run: RunReport) -> list[str]:
 
 def _extent(report: Report, run: RunReport | None) -> list[str]:
     # What was judged stands before what was only recognised.
-    names = [line(source.name) for source in sorted(report.inputs, key=lambda source: source.kind != "log")]
+    names = [_named(source) for source in sorted(report.inputs, key=lambda source: source.kind != "log")]
     sources = ", ".join(names[:_INPUTS_SHOWN])
     if len(names) > _INPUTS_SHOWN:
         sources += f" and {len(names) - _INPUTS_SHOWN} more"
@@ -81,6 +83,16 @@ def _extent(report: Report, run: RunReport | None) -> list[str]:
     if not run.complete_start and run.lines:
         items.append("begins in the middle of this run")
     return [item for item in items if item]
+
+
+def _named(source: Input) -> str:
+    """Return an input's name; of metrics how many scrapes it has over what time, for rates are of that time only."""
+    name, live = line(source.name), "://" in source.name
+    if not source.scrapes or not (live or source.scrapes > 1):
+        return name
+    over = f" over {duration(source.seconds)}" if source.seconds else ", so no rates" if source.scrapes == 1 else ""
+    brief = "; --for 60s sees more" if live and source.kind == "prometheus" and (source.seconds or 0) < _BRIEF else ""
+    return f"{name} ({plural(source.scrapes, 'scrape')}{over}{brief})"
 
 
 def _wrapped(source: Input) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import RunReport, SpreadRow
+from diagnoser.figurerows import SpreadRow
+from diagnoser.findings import RunReport
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
 from diagnoser.reports.text.page import Page

@@ -1,0 +1,79 @@
+"""What a report tells of one run in numbers: figures over time, distributions, settings, objectives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnoser.values import dataclass, field
+
+
+@dataclass(slots=True)
+class FigureRow:
+    """One key figure of a run over time. ``points`` are means of equal time slices, None where nothing was printed.
+
+    ``blocks`` are means over up to 24 stretches of equal length of the ``loaded`` samples alone, in order: what two
+    runs are compared by. Of what is counted per line they are events per minute. None of both in reports before 1.1.
+    """
+
+    name: str
+    title: str
+    unit: str
+    median: float
+    max: float
+    min: float
+    samples: int
+    points: list[float | None]
+    loaded: int = 0
+    blocks: list[float] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class SpreadRow:
+    """How a latency, or a length in tokens, spreads over requests.
+
+    ``percentiles`` maps "p50", "p90" and "p99" to [value, low, high]; ``low`` and ``high`` are its bounds, None
+    where only the value is known (latencies.py).
+    """
+
+    name: str
+    title: str
+    unit: str
+    medium: str
+    count: int
+    mean: float | None
+    percentiles: dict[str, list[float | None]]
+
+
+@dataclass(slots=True)
+class Setting:
+    """One argument of the server that is not known to be its default; ``facts`` are what the vocabulary reads from it.
+
+    ``state``: "set" by the operator, or "observed": printed, and nobody knows whether it was set or worked out.
+    """
+
+    flag: str
+    value: Any
+    state: str
+    facts: list[str]
+
+
+@dataclass(slots=True)
+class Objective:
+    """How an objective is met. ``name``: "ttft", "tpot", "itl", "e2e", or "goodput" for all of them at once.
+
+    ``limit`` in seconds (None for goodput), ``share`` of ``samples`` that meet it; None where only a few percentiles
+    were kept, which ``bounds`` it. ``rate``: requests per second that meet all. ``medium`` is what measured it:
+    "metrics", "bench". ``failed`` requests count among the samples of goodput.
+    """
+
+    name: str
+    title: str
+    limit: float | None
+    share: float | None
+    samples: int
+    rate: float | None
+    medium: str
+    source: str
+    line: int
+    bounds: list[float] = field(default_factory=lambda: [0.0, 1.0])
+    failed: int = 0
