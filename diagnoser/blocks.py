@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import fsum
+from operator import and_, eq
 from typing import NamedTuple
 
 from diagnoser.table import Table
@@ -26,39 +28,39 @@ def of(tables: Sequence[tuple[Table, Sequence[bool]]], name: str, kind: str, mos
     A count is given per minute. Its field is left out of lines where nothing happened, so that a line without it
     counts as 0 in a table that has it elsewhere. Stretches without a loaded row are left out.
     """
-    rows: list[tuple[float, float]] = []
+    times: list[float] = []
+    values: list[float] = []
     longest = 0
     for table, busy in tables:
         column = table.columns.get(name)
         scale = _per_minute(table) if kind == "count" else 1.0
         if column is None or scale is None:
             continue
-        missing = 0.0 if kind == "count" else float("nan")
-        values = [value if value == value else missing for value in column]
-        found = [
-            (time, value * scale)
-            for time, value, loaded in zip(table.time, values, busy, strict=True)
-            if loaded and value == value
-        ]
-        rows += found
-        longest = max(longest, len(found))
+        if kind == "count":
+            kept = list(busy)
+            values += [(value if value == value else 0.0) * scale for value in compress(column, kept)]
+        else:
+            kept = list(map(and_, map(eq, column, column), busy))  # NaN equals nothing
+            values += compress(column, kept)
+        times += compress(table.time, kept)
+        longest = max(longest, sum(kept))
     number = min(most, longest // LINES)
-    if number < 1:
-        return Blocks(len(rows), [])
-    return Blocks(len(rows), _means(rows, number))
+    return Blocks(len(values), _means(times, values, number) if number >= 1 else [])
 
 
-def _means(rows: list[tuple[float, float]], number: int) -> list[float]:
-    timed = [row for row in rows if row[0] == row[0]]
-    start, end = (min(timed)[0], max(timed)[0]) if timed else (0.0, 0.0)
-    stretches: list[list[float]] = [[] for _ in range(number)]
-    if end > start:
-        for time, value in timed:
-            stretches[min(number - 1, int((time - start) / (end - start) * number))].append(value)
+def _means(times: list[float], values: list[float], number: int) -> list[float]:
+    pairs = [(time, value) for time, value in zip(times, values, strict=True) if time == time]
+    if pairs and min(times) < max(times):
+        pairs.sort()
+        start, end = pairs[0][0], pairs[-1][0]
+        places = [min(number - 1, int((time - start) / (end - start) * number)) for time, _ in pairs]
+        ordered = [value for _, value in pairs]
     else:  # no clock: in the order of the lines
-        for at, (_, value) in enumerate(rows):
-            stretches[at * number // len(rows)].append(value)
-    return [fsum(values) / len(values) for values in stretches if values]
+        places = [at * number // len(values) for at in range(len(values))]
+        ordered = values
+    cuts = [bisect_left(places, place) for place in range(number)]
+    stretches = (ordered[start:stop] for start, stop in pairwise([*cuts, len(ordered)]))
+    return [fsum(stretch) / len(stretch) for stretch in stretches if stretch]
 
 
 def _per_minute(table: Table) -> float | None:

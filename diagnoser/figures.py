@@ -105,7 +105,9 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
 
 def disagreements(run: Run, vocabulary: Vocabulary) -> list[str]:
     """Say where the log and the metrics page tell a level differently: both are shown, none is averaged."""
-    said = []
+    said: list[str] = []
+    if len({table.medium for table in run.tables.values()} & {"log", "metrics"}) < 2:
+        return said
     for name, least in COMPARED.items():
         levels = {medium: _level(run, name, medium) for medium in ("log", "metrics")}
         log, metrics = levels["log"], levels["metrics"]
@@ -138,7 +140,8 @@ def scrapes(run: Run) -> int:
 def ranks(run: Run, vocabulary: Vocabulary) -> dict[str, dict[str, float]]:
     """Return for each of several ranks the medians of its figures under load; empty for one rank."""
     out: dict[str, dict[str, float]] = {}
-    for table in _lines(run) or run.tables.values():
+    tables = _lines(run) or list(run.tables.values())
+    for table in tables if len(tables) > 1 else ():
         label = " ".join(f"{name}{value}" for name, value in table.group)
         busy = _busy(table)
         for name in SHOWN:
