@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import diagnoser
-from diagnoser import figures
+from diagnoser import figures, needed
 from diagnoser.comparing.odd import odd
 from diagnoser.findings import SCHEMA_VERSION, Check, Evidence, Input, Report, RunReport, Unknown, Unrecognised
 from diagnoser.judging import Judgement
@@ -78,7 +78,7 @@ def _looks(judgements: Sequence[Judgement], base: RuleBase) -> Iterable[Look]:
     for one in judgements:
         for cause in one.causes:
             rule = base.rules[cause.id]
-            needs = rule.needs or ", ".join(sorted(one.evaluator.answer(rule.when).needs))
+            needs = needed.inputs(rule.needs, one.evaluator.answer(rule.when).needs, one.run)
             yield Look(rule.id, rule.stage, states[cause.holds], needs if cause.holds is None else "")
 
 
@@ -142,8 +142,7 @@ def _unknowns(ids: Iterable[str], judgements: Sequence[Judgement], knowledge: Kn
         for one in judgements:
             result = one.evaluator.result(rule.when)
             if result.unknown:
-                needs = rule.needs or ", ".join(sorted(result.needs))
-                yield Unknown(rule.when.text, name, needs)
+                yield Unknown(rule.when.text, name, needed.inputs(rule.needs, result.needs, one.run))
                 break
 
 
