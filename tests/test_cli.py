@@ -156,7 +156,7 @@ class TestReport:
     def test_no_server_in_the_input_is_not_health(self, run: Runner) -> None:
         done = run("readme.txt")
         assert done.returncode == 2
-        assert "nothing in the input looks like the log of an inference server" in done.stderr
+        assert "nothing in the input is the log or another trace of an inference server" in done.stderr
 
     def test_why(self, run: Runner) -> None:
         done = run("--rules", "critical", "--why", "platform.mishap", "mishap.log")

@@ -159,7 +159,7 @@ class TestText:
 
     def test_no_server_at_all(self) -> None:
         out = text(given=dataclasses.replace(healthy(), runs=[], healthy=None))
-        assert "Nothing here looks like the log of an inference server" in out
+        assert "Nothing here is the log or another trace of an inference server" in out
         assert "rules looked" not in out
 
     def test_crash_loop_is_short(self) -> None:

@@ -158,7 +158,7 @@ def _print(report: Report, args: argparse.Namespace) -> int:
         # Nothing was found because nothing could be looked at: that must not pass for health.
         window = " or ".join(f"--{end} {text}" for end, text in (("since", args.since), ("until", args.until)) if text)
         why = f"; {window} may have left out all of it" if window else ""
-        _terminal.say(f"error: nothing in the input looks like the log of an inference server{why}")
+        _terminal.say(f"error: nothing in the input is the log or another trace of an inference server{why}")
         return 2
     if args.output not in (None, "-") and not args.quiet:
         _terminal.say(f"{args.output}: {_summary(report)}")

@@ -46,7 +46,7 @@ def verdict(report: Report) -> str:
         more = f" (and {rest} more)" if rest else ""
         return f"{roots[0].severity}: {line(roots[0].title)}{more}"
     if not recognised(report):
-        return "no log of an inference server"
+        return "no trace of an inference server"
     if report.healthy and (missed := _missed(report)):
         return f"nothing found that explains the missed objective ({missed})"
     return "nothing found" if report.healthy else "too little to tell"

@@ -36,7 +36,9 @@ def write(page: Page, report: Report) -> None:
 
 def _nothing(page: Page, report: Report) -> None:
     if not recognised(report):
-        page.prose("Nothing here looks like the log of an inference server, so nothing was judged.", 0, "label")
+        page.prose(
+            "Nothing here is the log or another trace of an inference server, so nothing was judged.", 0, "label"
+        )
         return
     if report.healthy is None:
         page.prose("Too little can be seen here to call this server healthy.", 0, "label")
