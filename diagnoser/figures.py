@@ -37,6 +37,7 @@ SHOWN = (
     "gpu.sm_active",
     "gpu.tensor_active",
     "gpu.dram_active",
+    "gpu.memory_used",
     "gpu.power",
     "gpu.temperature",
     "gpu.sm_clock",

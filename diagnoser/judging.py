@@ -25,6 +25,9 @@ PROOFS = 8
 #: How many of them come first from the medium that the condition was judged by.
 SHARED = 4
 
+#: The distribution that counts tokens rather than requests.
+TOKENS = "latency.itl"
+
 _LOADED = Node("run", ("run.loaded",), "run.loaded", "number")
 
 
@@ -147,7 +150,7 @@ def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Eval
     run = evaluator.run
     times = [proof.time for proof in proofs if proof.time is not None and proof.kind != "fact"]
     names, series = _named(rule.when, base)
-    samples = max((_count(run, name) for name in series), default=0) if series else None
+    samples = _samples(run, series) if series else None
     events = sum(run.events[name].count for name in names if name in run.events)
     start, end = (min(times), max(times)) if times else (None, None)
     loaded = evaluator.value(_LOADED) if samples and not events else 0.0
@@ -176,12 +179,25 @@ def _named(node: Node, base: RuleBase) -> tuple[set[str], set[str]]:
     return events, series
 
 
-def _count(run: Run, series: str) -> int:
-    """Return how many rows, or requests of a distribution, tell a series: in the medium that tells most of it."""
-    counts = {one.medium: one.count for one in run.spreads.get(series, ())}
-    if not counts:
-        for table in run.tables.values():
-            column = table.columns.get(series, ())
-            rows = sum(compress(table.weight, map(eq, column, column)))  # NaN equals nothing
-            counts[table.medium] = counts.get(table.medium, 0.0) + rows
-    return int(max(counts.values(), default=0))
+def _samples(run: Run, series: set[str]) -> int:
+    """Return how many rows stand behind a condition: of the log where it has some, else rows or requests.
+
+    Tokens count only where nothing else does: thousands of them come from a few requests.
+    """
+    logged = max((_rows(run, name).get("log", 0) for name in series), default=0)
+    if logged:
+        return logged
+    rows = (max(_rows(run, name).values(), default=0) for name in series)
+    requests = (max((int(one.count) for one in run.spreads.get(name, ())), default=0) for name in series - {TOKENS})
+    most = max((*rows, *requests), default=0)
+    return most or max((int(one.count) for one in run.spreads.get(TOKENS, ())), default=0) * (TOKENS in series)
+
+
+def _rows(run: Run, series: str) -> dict[str, int]:
+    """Return how many rows of each medium tell a series."""
+    counts: dict[str, float] = {}
+    for table in run.tables.values():
+        column = table.columns.get(series, ())
+        rows = sum(compress(table.weight, map(eq, column, column)))  # NaN equals nothing
+        counts[table.medium] = counts.get(table.medium, 0.0) + rows
+    return {medium: int(count) for medium, count in counts.items()}

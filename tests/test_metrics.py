@@ -408,3 +408,16 @@ def test_the_python_api_reads_metrics(tmp_path):
     report = diagnose(tmp_path / "m.prom")
     assert report.runs[0].scrapes == 1
     assert report.inputs[0].kind == "prometheus"
+
+
+def test_what_a_page_lacks_is_named(tmp_path):
+    pages = [
+        f"# {1_700_000_000 + 60 * i}\n"
+        'sglang:num_running_reqs{tp_rank="0"} 9\nsglang:token_usage{tp_rank="0"} 0.96\n'
+        for i in range(3)
+    ]
+    report = session(tmp_path, pages).report
+    (check,) = [one for one in report.checklist if one.id == "D2"]
+    assert "a metrics page with preemptions" in check.reason
+    (metrics,) = [one for one in report.checklist if one.id == "D8"]
+    assert metrics.state == "pass"

@@ -322,6 +322,12 @@ def test_moments_of_one_writer_stay_apart():
     assert [one.line for one in across_ranks(proofs)] == [0, 2]
 
 
+def test_ranks_that_count_differently_stay_apart():
+    queue = ['q{dp_rank="0"} 62.0', 'q{dp_rank="1"} 62.0', 'q{dp_rank="2"} 0.0']
+    kept = across_ranks([line(i, text, dp=str(i)) for i, text in enumerate(queue)])
+    assert [(one.line, one.labels) for one in kept] == [(0, {"dp": "0-1"}), (2, {"dp": "2"})]
+
+
 def test_text_comes_from_the_rule_where_it_is_not_rendered():
     (finding,) = rank([seen("memory.a")])
     assert (finding.meaning, finding.verify, finding.docs) == ("meaning", "verify", "diagnose explain memory.a")

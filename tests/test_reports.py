@@ -339,6 +339,11 @@ class TestParts:
     def test_excerpt_of_a_traceback_is_its_telling_line(self) -> None:
         trace = 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: KV cache is too small'
         assert excerpt(trace, stems("KV cache too small"), 80) == "ValueError: KV cache is too small"
+        trace = '  File "kv_cache.py", line 4, in init_cache_memory\nRuntimeError: Not enough memory.'
+        assert (
+            excerpt(trace, stems("Too little memory is left for the KV cache"), 80)
+            == "RuntimeError: Not enough memory."
+        )
 
     def test_wide_letters_count_twice(self) -> None:
         assert cells("日本") == 4

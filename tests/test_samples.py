@@ -17,12 +17,14 @@ from diagnoser.api import Knowledge, Options, Session
 from diagnoser.commands._diagnose import exit_code
 from diagnoser.findings import SCHEMA_VERSION, Report
 from diagnoser.reports import RenderOptions
+from diagnoser.sources import open_inputs
+from diagnoser.traces import reader_of, readers
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = sorted(path.parent for path in ROOT.glob("samples/*/expected.yaml"))
 FIELDS = {"causes", "must_not", "severity", "exit", "engine", "engine_version", "envelope"}
-#: Objectives in seconds, and texts that the report holds.
-OPTIONAL = {"slo", "says"}
+#: Objectives in seconds, texts that the report holds, and texts that would send the reader the wrong way.
+OPTIONAL = {"slo", "says", "never"}
 #: Words that a field of the JSON report may hold; the dataclasses only say that it is a text.
 WORDS = {
     "severity": {"info", "warning", "critical"},
@@ -68,6 +70,24 @@ def test_there_are_samples() -> None:
     assert set(re.findall(r"^\| \[([\w-]+)\]", listed, re.MULTILINE)) == {folder.name for folder in SAMPLES}
 
 
+def test_every_reader_has_a_sample() -> None:
+    """And every other input of a sample is one that somebody reads."""
+    used: dict[str, list[str]] = {reader.NAME: [] for reader in readers()}
+    for folder in SAMPLES:
+        for source in open_inputs([str(path) for path in inputs(folder)], None):
+            if source.kind != "log":
+                reader = reader_of(source)
+                assert reader is not None, source.name
+                used[reader.NAME].append(folder.name)
+    assert [name for name, found in used.items() if not found] == []
+
+
+def test_samples_are_small() -> None:
+    sizes = {path: path.stat().st_size for path in ROOT.glob("samples/*/*")}
+    assert max(sizes.values()) < 100_000
+    assert sum(sizes.values()) < 2_500_000
+
+
 def test_causes(case: tuple[dict[str, Any], Report]) -> None:
     expected, report = case
     assert set(expected) - OPTIONAL == FIELDS
@@ -88,10 +108,12 @@ def test_causes(case: tuple[dict[str, Any], Report]) -> None:
 
 def test_says(case: tuple[dict[str, Any], Report]) -> None:
     expected, report = case
-    for form in ("text", "markdown") if expected.get("says") else ():
+    for form in ("text", "markdown") if expected.get("says") or expected.get("never") else ():
         text = " ".join(reports.get(form).render(report, RenderOptions(width=160)).replace("\\", "").split())
-        for said in expected["says"]:
+        for said in expected.get("says", ()):
             assert said in text, (form, said)
+        for said in expected.get("never", ()):
+            assert said not in text, (form, said)
 
 
 def test_exit_code(case: tuple[dict[str, Any], Report]) -> None:

@@ -8,12 +8,15 @@ from diagnoser.commands._objectives import objectives
 from diagnoser.commands._parser import Parser, add_common, one_of
 
 DESCRIPTION = """\
-Reads what an LLM inference server left behind (vLLM and SGLang logs, metrics) and prints ranked findings:
-the root cause first, the lines that prove it, and the flags that fix it."""
+Reads what an LLM inference server left behind (logs of vLLM and SGLang; metrics pages, GPU tables,
+benchmark results, profiles, what kubectl prints) and prints ranked findings: the root cause first,
+the lines that prove it, and the flags that fix it."""
 EXAMPLES = """\
 examples:
   diagnose server.log                       one file; folders, .gz, .zst and several files work too
   kubectl logs deploy/llm | diagnose        a pipe, with or without --timestamps and --prefix
+  diagnose server.log metrics-*.prom gpu.csv bench.json pod.json
+                                            what was captured beside the log; each is told by its content
   diagnose --since 15m server.log           only the last quarter of an hour of the log
   diagnose --format json server.log         for programs; the schema is versioned
   diagnose http://localhost:8000 --for 60s  metrics of a running server, beside logs or alone

@@ -17,6 +17,8 @@ LINES = 6
 _LONGEST_RANK = 9
 
 _DIGITS = lazily(r"\d+")
+#: A line of a metrics page: name and labels, and the value.
+_SAMPLE = lazily(r"([A-Za-z_:][\w:.]*\{[^\n]*\}) (\S+)")
 
 
 @dataclass(slots=True)
@@ -73,7 +75,8 @@ def _group(found: list[Sighting]) -> Group:
 def across_ranks(proofs: Sequence[Evidence]) -> list[Evidence]:
     """Drop repeated lines, and join lines that differ in their rank and in numbers only: the first stays.
 
-    Its labels list all ranks. Lines with the same labels are different moments of one writer and both stay.
+    Its labels list all ranks. Lines with the same labels are different moments of one writer and both stay. So do lines
+    of a metrics page with different values: that ranks differ is what they prove.
     """
     kept: list[Evidence] = []
     shapes: dict[str, int] = {}
@@ -83,7 +86,7 @@ def across_ranks(proofs: Sequence[Evidence]) -> list[Evidence]:
         if (proof.source, proof.line) in seen:
             continue
         seen.add((proof.source, proof.line))
-        shape = _DIGITS.sub("#", proof.text)
+        shape = _shape(proof.text)
         at = shapes.get(shape)
         if at is None or not proof.labels or proof.labels in writers[shape][:1]:
             if at is None:
@@ -95,6 +98,12 @@ def across_ranks(proofs: Sequence[Evidence]) -> list[Evidence]:
         if len(writers[shape]) > 1:
             kept[at] = replace(kept[at], labels=_joined(writers[shape]))
     return kept
+
+
+def _shape(text: str) -> str:
+    """Return what lines that say the same have in common; of a line of a metrics page its value is part of it."""
+    sample = _SAMPLE.fullmatch(text)
+    return _DIGITS.sub("#", text) if sample is None else f"{_DIGITS.sub('#', sample[1])} {sample[2]}"
 
 
 def _joined(labels: list[dict[str, str]]) -> dict[str, str]:

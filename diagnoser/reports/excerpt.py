@@ -15,7 +15,19 @@ _DULL = frozenset(
     | {"request", "requests", "server", "engine", "number", "high", "full", "using"}
 )
 #: Words that prove something in any finding, by their stems.
-_TELLING = ("error", "except", "fail", "out of memory", "timeout", "timed out", "exceed", "killed", "abort", "invalid")
+_TELLING = (
+    "error",
+    "except",
+    "fail",
+    "out of memory",
+    "timeout",
+    "timed out",
+    "exceed",
+    "killed",
+    "abort",
+    "invalid",
+    "insufficient",
+)
 #: The prefix of a logger: its time is shown beside the excerpt, its file name proves nothing.
 _PREFIX = lazily(
     r"(?:\(\w+(?: pid=\d+)?\)\s+)?(?:(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)[: ]\s*)?"
@@ -24,6 +36,8 @@ _PREFIX = lazily(
 #: A sample line of a metrics page, and the labels that tell which number it is.
 _METRIC = lazily(r"([A-Za-z_:][\w:.]*)\{(.*)\} (\S+)")
 _TELLING_LABELS = frozenset({"le", "engine", "dp_rank", "gpu", "reason", "finished_reason", "cache_source", "status"})
+#: A frame of a traceback: names of files and functions are no words about a finding.
+_FRAME = re.compile(r'(?:\A|\s)File "[^"]*", line \d+')
 #: Stem to weight.
 Words = Mapping[str, int]
 _FIELD_END = lazily(r"(?<=[,;]) ")
@@ -43,6 +57,7 @@ def _words(text: str) -> list[str]:
 def excerpt(text: str, words: Words, width: int, mark: str = "…") -> str:
     """One harmless line of at most ``width`` cells around the words; of a traceback the line that says most."""
     pieces = [piece for piece in text.splitlines() if piece.strip()] or [""]
+    pieces = [piece for piece in pieces if not _FRAME.search(piece)] or pieces
     piece = max(pieces, key=lambda each: _score(each.lower(), words)) if len(pieces) > 1 else pieces[0]
     whole = harmless(piece).strip()
     if layout.cells(whole) <= width:

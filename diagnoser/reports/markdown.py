@@ -21,7 +21,7 @@ from diagnoser.reports.summary import (
     recognised,
     verdict,
 )
-from diagnoser.reports.units import quantity, span
+from diagnoser.reports.units import plural, quantity, span
 
 NAME = "markdown"
 DESCRIPTION = "for a ticket or a step summary"
@@ -71,10 +71,11 @@ def _head(report: Report, run: RunReport | None) -> Iterator[str]:
         f"run {report.runs.index(run) + 1} of {len(report.runs)}, {ending(report, run)}",
         span(run.started, run.ended),
     ]
+    scrapes = f" · {plural(run.scrapes, 'scrape')}" if run.scrapes else ""
     yield "\n".join(
         [
             f"- **server**: {markdown(' · '.join(item for item in items if item))}",
-            f"- **read**: {', '.join(code(source.name) for source in report.inputs)}",
+            f"- **read**: {', '.join(code(source.name) for source in report.inputs)}{scrapes}",
             *(f"- **note**: {markdown(note)}" for note in run.notes),
             f"- **stages**: {', '.join(_stage(stage.name, stage.state) for stage in report.stages)}",
         ]

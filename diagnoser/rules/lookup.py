@@ -63,12 +63,23 @@ class Lookups:
         for name in sorted(names):
             series = self._vocabulary.series.get(name)
             if series is None or (engine not in series.log if engine else not series.log):
-                return BESIDE.get(name.split(".")[0], METRICS)
+                return BESIDE.get(name.split(".")[0]) or self._metrics_with(name)
         if not any(self._run.tables.values()):
             return STATISTICS
         # There are some: what they lack is the name of this one.
         titles = sorted({self._vocabulary.series[name].title for name in names} - {""})
         return f"{STATISTICS} with {' and '.join(titles)}" if titles else STATISTICS
+
+    def _metrics_with(self, name: str) -> str:
+        """Name the metrics page that would have a series: where there is one already, by what it lacks."""
+        series = self._vocabulary.series.get(name)
+        if (
+            series is None
+            or self._run.engine not in series.metric
+            or not any(table.medium == "metrics" for table in self._run.tables.values())
+        ):
+            return METRICS
+        return f"{METRICS} with {series.title}"
 
     def source(self, op: str, name: str) -> Fact | None:
         """Return where a fact, argument or knob was read: op "fact", "isset", "arg", "argset" or "knob"."""

@@ -96,7 +96,8 @@ class Prover:
         if node.op not in ("fact", "isset", "arg", "argset", "knob"):
             return _interleave([self._facts(arg) for arg in node.args if isinstance(arg, Node)])
         fact = self._evaluator.lookups.source(node.op, node.args[0])
-        if fact is None:
+        # What was worked out of the run has no line that says it.
+        if fact is None or not fact.excerpt.strip():
             return []
         return [Proof("fact", fact.origin.source, fact.origin.line, None, fact.excerpt, {}, fact.state)]
 
