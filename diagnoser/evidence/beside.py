@@ -23,6 +23,9 @@ ENGINE = "backend"
 #: What benchmark results may have been taken at several values of.
 VARIED = ("parallel.tp", "model.name")
 
+#: Longest text that is a fact or its proof, characters.
+TEXT = 400
+
 #: Rows of one measured table.
 ROWS = 8192
 
@@ -92,11 +95,12 @@ class Beside:
             run.requests.append(one)
             return
         if isinstance(one, Claim):
+            value = one.value[:TEXT] if isinstance(one.value, str) else one.value
             for name, fact in self._vocabulary.facts.items():
                 if one.name not in fact.args.get(one.writer, ()):
                     continue
                 if name not in run.facts:
-                    run.facts[name] = Fact(name, one.value, one.origin, one.excerpt, "observed")
+                    run.facts[name] = Fact(name, value, one.origin, one.excerpt[:TEXT], "observed")
                 elif name in VARIED and _differs(run.facts[name], one):
                     # Results of several sizes: none of them is what the run is.
                     run.facts[name] = Fact(name, None, one.origin, one.excerpt, "observed")

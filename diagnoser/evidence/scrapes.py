@@ -32,6 +32,7 @@ class Scrapes:
     name: str
     pages: list[Page]
     _values: list[dict[str, dict[Labels, Exposed]]] = field(init=False)
+    _growth: dict[str, list[dict[Labels, tuple[float, Exposed]] | None]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._values = [_values(page) for page in self.pages]
@@ -39,17 +40,25 @@ class Scrapes:
     def grown(self, at: int, name: str) -> dict[Labels, tuple[float, Exposed]] | None:
         """Return what each label set of a counter grew by up to page ``at``; None where nothing tells.
 
-        A value below the last one is a restart: the counter began anew at zero. A counter that was not there before has
-        grown from zero, for servers expose counters when they first count.
+        A value below the last one is a restart: the counter began anew at zero. A counter that no page before had has
+        grown from zero, for servers expose counters when they first count; not so behind a page that was cut.
         """
-        if at == 0 or name not in self._values[at] or not self._values[at - 1]:
-            return None
-        before, out = self._values[at - 1].get(name, {}), {}
-        for labels, sample in self._values[at][name].items():
-            last = before.get(labels)
-            start = 0.0 if last is None or last.value > sample.value else last.value
-            out[labels] = (sample.value - start, sample)
-        return out
+        if name not in self._growth:
+            self._growth[name] = list(self._grow(name))
+        return self._growth[name][at]
+
+    def _grow(self, name: str) -> Iterator[dict[Labels, tuple[float, Exposed]] | None]:
+        last: dict[Labels, float] = {}
+        unsure = True  # whether a counter may have been there, unseen
+        for page, values in zip(self.pages, self._values, strict=True):
+            here, out = values.get(name), {}
+            for labels, sample in (here or {}).items():
+                before = last.get(labels, None if unsure else 0.0)
+                if before is not None:
+                    out[labels] = (sample.value - (0.0 if before > sample.value else before), sample)
+                last[labels] = sample.value
+            yield out if here is not None and (out or not unsure) else None
+            unsure = unsure and page.cut
 
     def value(self, at: int, name: str) -> dict[Labels, Exposed] | None:
         """Return the samples of a metric on page ``at``, None when the page does not have it."""
@@ -62,7 +71,8 @@ def by_server(pages: Sequence[Page]) -> list[Scrapes]:
     for page in pages:
         for server, part in _split(page):
             families.setdefault(server or page.server or _family(page.source), []).append(part)
-    groups = [_ordered(group) for group in families.values()]
+    # A page without its end tells some counters of an interval and not the others: no shares can be made of it.
+    groups = [_ordered([page for page in group if not page.cut] or group) for group in families.values()]
     names = list(families)
     if len(groups) > 1 and all(len(group) == 1 for group in groups):
         together = _rising([group[0] for group in groups])
@@ -82,7 +92,7 @@ def _split(page: Page) -> Iterator[tuple[str, Page]]:
     for name in names:
         kept = {metric: [one for one in found if _server(one) == name] for metric, found in page.samples.items()}
         own = {metric: found for metric, found in kept.items() if found}
-        yield name, Page(page.source, page.server, page.time, own, page.counters, page.modified, page.others)
+        yield name, Page(page.source, page.server, page.time, own, page.counters, page.modified, page.others, page.cut)
 
 
 def _server(sample: Exposed) -> str:
@@ -124,11 +134,10 @@ def _rising(pages: list[Page]) -> list[Page] | None:
     for earlier, later in pairwise(map(_values, ordered)):
         shared = [name for name in later if name in earlier and name.endswith(COUNTERS)]
         for name in shared:
-            for labels, sample in later[name].items():
-                last = earlier[name].get(labels)
-                if last is None:
-                    falls += bool(earlier[name])
-                elif last.value > sample.value:
+            # Label sets come when they are first counted, and never go.
+            for labels, last in earlier[name].items():
+                sample = later[name].get(labels)
+                if sample is None or last.value > sample.value:
                     falls += 1
                 else:
                     rises += 1
