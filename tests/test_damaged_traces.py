@@ -178,3 +178,51 @@ def test_a_page_without_a_time_is_in_every_window_and_says_so(tmp_path):
     made = session(tmp_path, {"m.prom": page(1)}, until="2020-01-01 10:00")
     assert column(made, "requests.running") == [2]
     assert made.inputs[0].problems == ["tells no time: --since and --until left nothing of it out"]
+
+
+# -- which run
+
+START = "INFO {} [api_server.py:1] vLLM API server version 0.9.2\n"
+READY = "INFO {} [api_server.py:2] Application startup complete.\n"
+STATS = (
+    "INFO {} [loggers.py:118] Engine 000: Avg prompt throughput: 10.0 tokens/s, "
+    "Avg generation throughput: 100.0 tokens/s, Running: 2 reqs, Waiting: 0 reqs, "
+    "GPU KV cache usage: 5.0%, Prefix cache hit rate: 0.0%\n"
+)
+TWO_RUNS = "".join(
+    START.format(f"11-29 {hour}:00:00") + "".join(STATS.format(f"11-29 {hour}:0{i}:00") for i in range(1, 6))
+    for hour in (10, 14)
+)
+GUESSED = "no time tells of which of 2 runs the metrics are: taken for the last one's"
+
+
+def with_metrics(made: Session) -> list[int]:
+    return [run.id for run in made.runs if any(table.medium == "metrics" for table in run.tables.values())]
+
+
+def test_pages_with_times_go_to_the_run_of_that_time_though_the_log_has_no_year(tmp_path):
+    made = session(
+        tmp_path, {"server.log": TWO_RUNS, **{f"m-{i}.prom": STAMPED.format(i) + page(i) for i in range(1, 4)}}
+    )
+    assert len(made.runs) == 2
+    assert with_metrics(made) == [0]
+    assert not any(GUESSED in run.notes for run in made.report.runs)
+
+
+def test_pages_without_times_go_to_the_last_run_and_the_report_says_so(tmp_path):
+    made = session(tmp_path, {"server.log": TWO_RUNS, "m-1.prom": page(1).replace("vllm:", "vllm_")})
+    assert with_metrics(made) == [1]
+    assert GUESSED in made.report.runs[1].notes
+
+
+def test_metrics_are_not_of_a_server_that_died_before_it_opened_its_port(tmp_path):
+    died = START.format("11-29 10:00:00") + (
+        "ERROR 11-29 10:00:01 [api_server.py:9] [Errno 98] error while attempting to bind on address "
+        "('0.0.0.0', 8000): address already in use\n"
+        "Traceback (most recent call last):\n"
+        '  File "a.py", line 1, in <module>\n'
+        "OSError: [Errno 98] Address already in use\n"
+    )
+    made = session(tmp_path, {"server.log": died, "m-1.prom": page(1), "m-2.prom": page(2)})
+    assert [run.end for run in made.runs] == ["crash", "running"]
+    assert with_metrics(made) == [1]

@@ -156,7 +156,7 @@ def _new_run(engine: str, stream: str, first: Origin) -> Run:
 
 def _spoken_of(one: Metered, runs: Sequence[Run], engine: str) -> Run | None:
     """Return the run whose server was scraped; None when no log is of it."""
-    fitting = [run for run in runs if one.writer not in ENGINES or run.engine in ("", one.writer)]
+    fitting = [run for run in runs if one.writer not in ENGINES or (run.engine in ("", one.writer) and _answered(run))]
     named = [run for run in fitting if one.server and run.stream and _same(run.stream, one.server)]
     if named:
         fitting = named
@@ -164,7 +164,16 @@ def _spoken_of(one: Metered, runs: Sequence[Run], engine: str) -> Run | None:
         return None
     timed = [run for run in fitting if _overlap(run, one.started, one.ended)]
     last = (timed or fitting)[-1:]
+    if not timed and len(fitting) > 1 and one.writer in ENGINES:
+        last[0].assumed.append(
+            f"no time tells of which of {len(fitting)} runs the metrics are: taken for the last one's"
+        )
     return last[0] if last else None
+
+
+def _answered(run: Run) -> bool:
+    """Whether a run may have been scraped: one that was seen to die while it started never opened its port."""
+    return not (run.complete_start and run.end == "crash" and run.ready is None and not run.tables)
 
 
 def _elsewhere(one: Metered, metered: Sequence[Metered], streams: set[str]) -> bool:
@@ -185,9 +194,12 @@ def _same(stream: str, server: str) -> bool:
 
 
 def _overlap(run: Run, start: float | None, end: float | None) -> bool:
-    """Whether a run lasted at that time. Clocks without a year or date are no clock that anything else shares."""
-    if start is None or end is None or run.started is None or run.ended is None or run.time_known != "full":
+    """Whether a run lasted at that time. A clock without a date is none that anything else shares."""
+    if start is None or end is None or run.started is None or run.ended is None:
         return False
+    if run.time_known not in ("full", "yearless"):
+        return False
+    start, end = in_clock(run, start), in_clock(run, end)
     return start <= run.ended + AROUND and end >= run.started - AROUND
 
 
