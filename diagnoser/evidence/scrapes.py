@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePath
 
@@ -25,40 +24,38 @@ _DIGITS = re.compile(r"\d+")
 Labels = frozenset[tuple[str, str]]
 
 
-@dataclass(slots=True)
 class Scrapes:
     """All pages of one server, oldest first. ``name`` is "" when there is only one server."""
 
-    name: str
-    pages: list[Page]
-    _values: list[dict[str, dict[Labels, Exposed]]] = field(init=False)
-    _growth: dict[str, list[dict[Labels, tuple[float, Exposed]] | None]] = field(init=False, default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._values = [_values(page) for page in self.pages]
+    def __init__(self, name: str, pages: list[Page]) -> None:
+        self.name = name
+        self.pages = pages
+        self._values = [_values(page) for page in pages]
+        #: The page on which a label set was first there, and the first page that has its end.
+        self._first: dict[tuple[str, Labels], int] = {}
+        self._whole = next((at for at, page in enumerate(pages) if not page.cut), len(pages))
+        for at, values in enumerate(self._values):
+            for name, samples in values.items():
+                for labels in samples:
+                    self._first.setdefault((name, labels), at)
 
     def grown(self, at: int, name: str) -> dict[Labels, tuple[float, Exposed]] | None:
         """Return what each label set of a counter grew by up to page ``at``; None where nothing tells.
 
-        A value below the last one is a restart: the counter began anew at zero. A counter that no page before had has
-        grown from zero, for servers expose counters when they first count; not so behind a page that was cut.
+        A value below the last one is a restart: the counter began anew at zero. A counter that was not there before has
+        grown from zero, for servers expose counters when they first count; after a gap, or pages that were cut, nothing
+        tells.
         """
-        if name not in self._growth:
-            self._growth[name] = list(self._grow(name))
-        return self._growth[name][at]
-
-    def _grow(self, name: str) -> Iterator[dict[Labels, tuple[float, Exposed]] | None]:
-        last: dict[Labels, float] = {}
-        unsure = True  # whether a counter may have been there, unseen
-        for page, values in zip(self.pages, self._values, strict=True):
-            here, out = values.get(name), {}
-            for labels, sample in (here or {}).items():
-                before = last.get(labels, None if unsure else 0.0)
-                if before is not None:
-                    out[labels] = (sample.value - (0.0 if before > sample.value else before), sample)
-                last[labels] = sample.value
-            yield out if here is not None and (out or not unsure) else None
-            unsure = unsure and page.cut
+        if at == 0 or name not in self._values[at] or not self._values[at - 1]:
+            return None
+        before, out = self._values[at - 1].get(name, {}), {}
+        for labels, sample in self._values[at][name].items():
+            last = before.get(labels)
+            if last is None and (self._first[name, labels] < at or self._whole >= at):
+                continue
+            start = 0.0 if last is None or last.value > sample.value else last.value
+            out[labels] = (sample.value - start, sample)
+        return out
 
     def value(self, at: int, name: str) -> dict[Labels, Exposed] | None:
         """Return the samples of a metric on page ``at``, None when the page does not have it."""
