@@ -85,8 +85,14 @@ class Session:
         # A filter is relative to the log's end, which only a first pass can know.
         with contextlib.ExitStack() as stack:
             twice = stack.enter_context(reading.spool(stdin)) if stdin is not None else None
-            ends = [reading.last_time(source) for source in self._open(names, twice) if source.kind == "log"]
-            end = max((time for time in ends if time is not None), default=None)
+            # The log's clock is asked first; metrics and tables are asked where no log tells a time.
+            sources = sorted(self._open(names, twice), key=lambda source: source.kind != "log")
+            ends: dict[bool, list[float]] = {True: [], False: []}
+            for source in sources:
+                log = source.kind == "log"
+                if (log or not ends[True]) and (time := reading.last_time(source)) is not None:
+                    ends[log].append(time)
+            end = max(ends[True] or ends[False], default=None)
             if twice is not None:
                 twice.seek(0)
             return self._runs(

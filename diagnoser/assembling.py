@@ -98,6 +98,7 @@ def _notes(judgement: Judgement, knowledge: Knowledge) -> list[str]:
     said = evaluate(knowledge.base.notes, evaluator, lambda text, nodes: render(text, evaluator, nodes))
     notes = [note.reason for note in said if note.state == "pass"]
     notes += figures.disagreements(run, knowledge.vocabulary)
+    notes += run.assumed
     if run.version and run.engine in ("vllm", "sglang"):
         newest = knowledge.catalog.newest(run.engine) or ""
         here, last = parse_version(run.version), parse_version(newest)

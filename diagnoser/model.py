@@ -145,7 +145,8 @@ class Run:
     ``end``: "clean" (orderly stop), "crash" (died of an error the log shows), "killed" (ended from outside),
     "running" (still serving at the last line), "cut" (the log ends during start-up without an error).
     ``complete_start`` is False when the log begins in the middle of this run. ``parts`` are the files that hold it, in
-    the order of reading: line numbers begin anew in each file of a rotated set.
+    the order of reading: line numbers begin anew in each file of a rotated set. ``assumed`` says what was taken for
+    this run's without proof.
     """
 
     id: int
@@ -174,6 +175,7 @@ class Run:
     parts: dict[str, int] = field(default_factory=dict)
     exposed: frozenset[str] = frozenset()
     requests: list[Requests] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
 
     def place(self, source: str, line: int) -> float:
         """Return a number that orders lines of this run, whichever of its files they stand in."""

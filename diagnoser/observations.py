@@ -79,7 +79,7 @@ class Page:
 
     ``time`` is that of the scrape, None where nothing in page or name tells it; ``modified`` is the file's own.
     ``server`` is the address that was scraped, "" for a file. ``counters`` are the names that the page declares to be
-    counters. ``others`` counts sample lines of metrics that no rule knows.
+    counters. ``others`` counts sample lines of metrics that no rule knows. ``cut`` pages lack their end.
     """
 
     source: str
@@ -89,6 +89,7 @@ class Page:
     counters: frozenset[str] = frozenset()
     modified: float | None = None
     others: int = 0
+    cut: bool = False
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from diagnoser.formats.pyrepr import find_dump
 from diagnoser.formats.records import RecordReader
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Line, Problem, Record, Run
-from diagnoser.observations import Gathered, Observation, Page
+from diagnoser.observations import Gathered, Measure, Observation, Page
 from diagnoser.sources import Source
 from diagnoser.traces import reader_of
 from diagnoser.values import dataclass
@@ -99,12 +99,14 @@ def read(
 
 
 def last_time(source: Source) -> float | None:
-    """Return the latest record time of a source, for filters relative to the log's end. Reads it to the end."""
-    latest = None
-    for record in records(source, Peeler()):
-        if record.time is not None and record.time_known:
-            latest = record.time if latest is None else max(latest, record.time)
-    return latest
+    """Return the latest time that a source tells, for filters relative to the log's end. Reads it to the end."""
+    if source.kind == "log":
+        return max(
+            (one.time for one in records(source, Peeler()) if one.time is not None and one.time_known), default=None
+        )
+    reader = reader_of(source)
+    told = (getattr(one, "time", None) for one in reader.read(source, lambda _: True)) if reader else ()
+    return max((time for time in told if time is not None), default=None)
 
 
 def records(source: Source, peeler: Peeler) -> Iterable[Record]:
@@ -161,12 +163,16 @@ def _read_trace(source: Source, collector: Collector, window: Window | None) -> 
             source.problems.append(Problem(source.name, None, text))
         return _input(source, "")
     scrapes = _Scrapes()
+    untimed = False
     for one in reader.read(source, collector.beside.wanted):
+        untimed = untimed or (isinstance(one, Page | Measure) and one.time is None)
         if isinstance(one, Problem):
             source.problems.append(one)
         elif window is None or window.holds(getattr(one, "time", None)):
             collector.observe(one, source.name)
             scrapes.count(one)
+    if window is not None and untimed:
+        source.problems.append(Problem(source.name, None, "tells no time: --since and --until left nothing of it out"))
     source.kind = reader.NAME
     return scrapes.told(_input(source, ""))
 

@@ -24,6 +24,9 @@ ENGINE = "backend"
 #: What benchmark results may have been taken at several values of.
 VARIED = ("parallel.tp", "model.name")
 
+#: Longest text that is a fact or its proof, characters.
+TEXT = 400
+
 #: Rows of one measured table.
 ROWS = 8192
 
@@ -94,11 +97,12 @@ class Beside:
             run.requests.append(one)
             return
         if isinstance(one, Claim):
+            value = one.value[:TEXT] if isinstance(one.value, str) else one.value
             for name, fact in self._vocabulary.facts.items():
                 if one.name not in fact.args.get(one.writer, ()):
                     continue
                 if name not in run.facts:
-                    run.facts[name] = Fact(name, one.value, one.origin, one.excerpt, "observed")
+                    run.facts[name] = Fact(name, value, one.origin, one.excerpt[:TEXT], "observed")
                 elif name in VARIED and _differs(run.facts[name], one):
                     # Results of several sizes: none of them is what the run is.
                     run.facts[name] = Fact(name, None, one.origin, one.excerpt, "observed")
@@ -154,7 +158,7 @@ def _new_run(engine: str, stream: str, first: Origin) -> Run:
 
 def _spoken_of(one: Metered, runs: Sequence[Run], alone: bool) -> Run | None:
     """Return the run whose server was scraped; None when no log is of it. ``alone``: no other of its kind was."""
-    fitting = [run for run in runs if one.writer not in ENGINES or run.engine in ("", one.writer)]
+    fitting = [run for run in runs if one.writer not in ENGINES or (run.engine in ("", one.writer) and _answered(run))]
     named = [run for run in fitting if one.server and run.stream and _same(run.stream, one.server)]
     if named:
         fitting = named
@@ -163,7 +167,16 @@ def _spoken_of(one: Metered, runs: Sequence[Run], alone: bool) -> Run | None:
         return None
     timed = [run for run in fitting if _overlap(run, one.started, one.ended)]
     last = (timed or fitting)[-1:]
+    if not timed and len(fitting) > 1 and one.writer in ENGINES:
+        last[0].assumed.append(
+            f"no time tells of which of {len(fitting)} runs the metrics are: taken for the last one's"
+        )
     return last[0] if last else None
+
+
+def _answered(run: Run) -> bool:
+    """Whether a run may have been scraped: one that was seen to die while it started never opened its port."""
+    return not (run.complete_start and run.end == "crash" and run.ready is None and not run.tables)
 
 
 def _elsewhere(one: Metered, metered: Sequence[Metered], streams: set[str]) -> bool:
@@ -188,9 +201,12 @@ def _same(stream: str, server: str) -> bool:
 
 
 def _overlap(run: Run, start: float | None, end: float | None) -> bool:
-    """Whether a run lasted at that time. Clocks without a year or date are no clock that anything else shares."""
-    if start is None or end is None or run.started is None or run.ended is None or run.time_known != "full":
+    """Whether a run lasted at that time. A clock without a date is none that anything else shares."""
+    if start is None or end is None or run.started is None or run.ended is None:
         return False
+    if run.time_known not in ("full", "yearless"):
+        return False
+    start, end = in_clock(run, start), in_clock(run, end)
     return start <= run.ended + AROUND and end >= run.started - AROUND
 
 

@@ -11,7 +11,7 @@ from diagnoser.knowledge.metricref import COUNTERS, MetricRef, Term, key
 from diagnoser.knowledge.vocabulary import Series
 from diagnoser.observations import Exposed
 from diagnoser.spread import Spread
-from diagnoser.table import Group
+from diagnoser.table import NAN, Group
 
 #: A number and the sample line that tells most of it.
 Found = tuple[float, Exposed | None]
@@ -110,7 +110,7 @@ def histogram(view: View, refs: Sequence[MetricRef], group: Group, medium: str) 
 def _histogram(view: View, term: Term, group: Group, medium: str, scale: float) -> Spread | None:
     scrapes = view.scrapes
     grown: dict[float, float] = {}
-    parts = {"sum": 0.0, "count": 0.0}
+    parts: dict[str, float] = {}
     places: dict[str | float, tuple[int, str]] = {}
     source = ""
     for at in range(1, len(scrapes.pages)):
@@ -119,14 +119,14 @@ def _histogram(view: View, term: Term, group: Group, medium: str, scale: float) 
                 if view.groups.get(labels, ()) != group or not term.takes(sample.labels):
                     continue
                 if part != "bucket":
-                    parts[part] += number
+                    parts[part] = parts.get(part, 0.0) + number
                     places[part] = (sample.line, sample.text)
                     source = scrapes.pages[at].source
                 elif (bound := _bound(sample.labels.get("le", ""))) is not None:
                     grown[bound] = grown.get(bound, 0.0) + number
                     places[bound if bound == math.inf else bound * scale] = (sample.line, sample.text)
-    count, total = parts["count"], parts["sum"]
-    if count <= 0:
+    count, total = parts.get("count", 0.0), parts.get("sum", NAN)
+    if count < 1:
         return None
     grown.setdefault(math.inf, count)
     buckets, below = [], 0.0
@@ -140,6 +140,7 @@ def _histogram(view: View, term: Term, group: Group, medium: str, scale: float) 
 
 def _bound(text: str) -> float | None:
     try:
-        return float(text)
+        bound = float(text)
     except ValueError:
         return None
+    return bound if bound == bound else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from diagnoser.evidence.growth import View, histogram
 from diagnoser.evidence.scrapes import Labels, Scrapes
@@ -15,6 +15,12 @@ from diagnoser.values import dataclass, field
 
 #: Labels that tell ranks of one server apart, and what a log calls them.
 RANKS = {"engine": "engine", "engine_index": "engine", "dp_rank": "dp", "gpu": "gpu", "GPU": "gpu"}
+
+#: No figure that is made of a page's numbers is larger.
+MOST = 1e19
+
+#: Longest text of a fact, characters.
+TEXT = 400
 
 #: Suffixes of the sample lines of one histogram.
 PARTS = ("_bucket", "_sum", "_count")
@@ -63,7 +69,7 @@ class Meter:
         # Process and HTTP metrics are named by every engine: they tell of an engine only where it speaks itself.
         shared = {name for name in spoken if sum(name in names for names in own.values()) > 1}
         writers = [writer for writer, names in own.items() if names - shared]
-        return [self._writer(scrapes, writer) for writer in writers]
+        return [self._writer(_speaking(scrapes, own[writer] - shared), writer) for writer in writers]
 
     def _writer(self, scrapes: Scrapes, writer: str) -> Metered:
         pages = scrapes.pages
@@ -102,7 +108,7 @@ class Meter:
         for series, refs in self._series[out.writer]:
             for ref in refs:
                 found = view.mean(at, ref, group) if series.kind == "spread" else view.number(at, ref, group, series)
-                if found is not None:
+                if found is not None and abs(found[0]) <= MOST:  # next to nothing under a share makes it endless
                     values[series.name] = found[0] * ref.scale
                     if found[1] is not None and found[1].line:
                         places[series.name] = (found[1].line, found[1].text)
@@ -115,6 +121,12 @@ class Meter:
                 table = out.tables[group] = Table(group, self._kinds, medium=medium)
             time = NAN if page.time is None else page.time
             table.append(time, Origin(page.source, line), text, values, places)
+
+
+def _speaking(scrapes: Scrapes, names: Set[str]) -> Scrapes:
+    """Leave out pages that say nothing of a writer: those of another process in the same file."""
+    pages = [page for page in scrapes.pages if not names.isdisjoint(page.samples)]
+    return scrapes if len(pages) == len(scrapes.pages) else Scrapes(scrapes.name, pages)
 
 
 def _names(entries: Iterable[tuple[Series, list[MetricRef]]]) -> Iterable[str]:
@@ -167,4 +179,4 @@ def _typed(text: str | None, kind: str) -> int | float | bool | str | None:
             return float(text)
     except (ValueError, OverflowError):
         return None
-    return text in ("True", "true", "1", "1.0") if kind == "bool" else text
+    return text in ("True", "true", "1", "1.0") if kind == "bool" else text[:TEXT]

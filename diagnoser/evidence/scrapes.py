@@ -29,8 +29,9 @@ class Scrapes:
         self.name = name
         self.pages = pages
         self._values = [_values(page) for page in pages]
-        #: The page on which a label set was first there.
+        #: The page on which a label set was first there, and the first page that has its end.
         self._first: dict[tuple[str, Labels], int] = {}
+        self._whole = next((at for at, page in enumerate(pages) if not page.cut), len(pages))
         for at, values in enumerate(self._values):
             for name, samples in values.items():
                 for labels in samples:
@@ -40,14 +41,15 @@ class Scrapes:
         """Return what each label set of a counter grew by up to page ``at``; None where nothing tells.
 
         A value below the last one is a restart: the counter began anew at zero. A counter that was not there before has
-        grown from zero, for servers expose counters when they first count; after a gap nothing tells.
+        grown from zero, for servers expose counters when they first count; after a gap, or pages that were cut, nothing
+        tells.
         """
         if at == 0 or name not in self._values[at] or not self._values[at - 1]:
             return None
         before, out = self._values[at - 1].get(name, {}), {}
         for labels, sample in self._values[at][name].items():
             last = before.get(labels)
-            if last is None and self._first[name, labels] < at:
+            if last is None and (self._first[name, labels] < at or self._whole >= at):
                 continue
             start = 0.0 if last is None or last.value > sample.value else last.value
             out[labels] = (sample.value - start, sample)
@@ -64,7 +66,8 @@ def by_server(pages: Sequence[Page]) -> list[Scrapes]:
     for page in pages:
         for server, part in _split(page):
             families.setdefault(server or page.server or _family(page.source), []).append(part)
-    groups = [_ordered(group) for group in families.values()]
+    # A page without its end tells some counters of an interval and not the others: no shares can be made of it.
+    groups = [_ordered([page for page in group if not page.cut] or group) for group in families.values()]
     names = list(families)
     if len(groups) > 1 and all(len(group) == 1 and not group[0].server for group in groups):
         together = _rising([group[0] for group in groups])
@@ -84,7 +87,7 @@ def _split(page: Page) -> Iterator[tuple[str, Page]]:
     for name in names:
         kept = {metric: [one for one in found if _server(one) == name] for metric, found in page.samples.items()}
         own = {metric: found for metric, found in kept.items() if found}
-        yield name, Page(page.source, page.server, page.time, own, page.counters, page.modified, page.others)
+        yield name, Page(page.source, page.server, page.time, own, page.counters, page.modified, page.others, page.cut)
 
 
 def _server(sample: Exposed) -> str:
@@ -126,11 +129,10 @@ def _rising(pages: list[Page]) -> list[Page] | None:
     for earlier, later in pairwise(map(_values, ordered)):
         shared = [name for name in later if name in earlier and name.endswith(COUNTERS)]
         for name in shared:
-            for labels, sample in later[name].items():
-                last = earlier[name].get(labels)
-                if last is None:
-                    falls += bool(earlier[name])
-                elif last.value > sample.value:
+            # Label sets come when they are first counted, and never go.
+            for labels, last in earlier[name].items():
+                sample = later[name].get(labels)
+                if sample is None or last.value > sample.value:
                     falls += 1
                 else:
                     rises += 1

@@ -37,7 +37,7 @@ _PREFIX = lazily(
 _METRIC = lazily(r"([A-Za-z_:][\w:.]*)\{(.*)\} (\S+)")
 _TELLING_LABELS = frozenset({"le", "engine", "dp_rank", "gpu", "reason", "finished_reason", "cache_source", "status"})
 #: A frame of a traceback: names of files and functions are no words about a finding.
-_FRAME = re.compile(r'(?:\A|\s)File "[^"]*", line \d+')
+_FRAME = lazily(r'(?:\A|\s)File "[^"]*", line \d+')
 #: Stem to weight.
 Words = Mapping[str, int]
 _FIELD_END = lazily(r"(?<=[,;]) ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 def cells(text: str) -> int:
@@ -62,13 +62,22 @@ def wrap(text: str, width: int) -> list[str]:
             continue
         if current:
             out.append(current)
-        while cells(word) > width:
-            out.append(piece := head(word, width))
-            word = word[len(piece) :]
-        current = word
+        *full, current = _broken(word, width)
+        out.extend(full)
     if current or not out:
         out.append(current)
     return out
+
+
+def _broken(word: str, width: int) -> Iterator[str]:
+    start = used = 0
+    for i, char in enumerate(word):
+        size = _cells(char)
+        if used + size > width:
+            yield word[start:i]
+            start, used = i, 0
+        used += size
+    yield word[start:]
 
 
 def flow(items: Iterable[str], width: int, joint: str) -> list[str]:

@@ -87,6 +87,8 @@ def sniff(head: bytes) -> tuple[str, str, str]:
     if reason:
         return "unknown", "binary", reason
     text = head.decode("utf-8", "replace").replace("\0", "").lstrip()
+    if not text:
+        return "unknown", "empty", "empty: there is nothing but blanks in it"
     lines = [line.rstrip("\r") for line in text.split("\n")]
     if len(lines) > 1:
         del lines[-1]  # probably cut

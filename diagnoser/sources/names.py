@@ -53,7 +53,10 @@ def expand(name: str, listed: set[tuple[int, int]]) -> Iterator[tuple[Path, str]
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     if not found:
-        raise InputError(f"no logs in folder {name}: looked for *.log, *.txt, *.out, *.err, *.json and rotated ones")
+        raise InputError(
+            f"no logs in folder {name}, nor measurements: looked for *.log, *.txt, *.out, *.err, *.json, *.prom, "
+            "*.csv, *.sqlite, rotated and compressed ones"
+        )
     for path in found:
         if _fresh(path.stat(), listed):
             yield path, str(path)

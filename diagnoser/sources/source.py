@@ -18,7 +18,8 @@ class Source:
     """An input in one or several parts, in the order they were written.
 
     ``kind`` and ``state`` are those of ``kinds.sniff``.
-    ``bytes`` (decompressed) and ``lines`` count what the last reading gave. ``problems`` says what could not be read.
+    ``bytes`` (decompressed) and ``lines`` count what the last reading gave; ``unended`` says that the last line had no
+    line break, as the end of something that was cut. ``problems`` says what could not be read.
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
@@ -28,6 +29,7 @@ class Source:
         self.state = "empty"
         self.bytes = 0
         self.lines = 0
+        self.unended = False
         self.problems: list[Problem] = []
         self.parts: list[Part] = []
         self._head = b""
@@ -118,6 +120,7 @@ class Source:
             if len(tail) > MAX_LINE:
                 tail = tail[:MAX_LINE]
                 skipping = True
+        self.unended = bool(tail)
         if tail:
             self.lines += 1
             number += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 from functools import lru_cache
 
@@ -23,6 +22,9 @@ _FACTORS = {
     "mb/s": 2.0**-10, "mib/s": 2.0**-10, "gpm:mib/s": 2.0**-10, "kb/s": 2.0**-20, "gb/s": 1.0,
     "w": 1.0, "mhz": 1.0, "c": 1.0, "bool": 1.0, "errs": 1.0, "": 1.0,
 }  # fmt: skip
+
+#: No card has a larger figure; throttle reasons are bits of a number of 64.
+MOST = 1e19
 
 
 class CellError(ValueError):
@@ -55,7 +57,7 @@ def number(cell: str, unit: str) -> float | None:
     if factor is None:
         raise CellError(f"{_short(text)} is in a unit that is not known")
     value = float(found[1]) * factor
-    if not math.isfinite(value):
+    if not abs(value) <= MOST:
         raise CellError(f"{_short(text)} is beyond any card")
     return value
 

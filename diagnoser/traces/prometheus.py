@@ -28,6 +28,10 @@ _EXEMPLAR = re.compile(r"\s#\s\{.*\Z")
 
 #: Longest sample line kept as proof, characters.
 TEXT = 400
+#: No level or counter of a server is larger: throttle reasons are bits of a number of 64, times may be nanoseconds.
+MOST = 1e19
+#: The end of the calendar, seconds since the epoch.
+BEYOND = 253_402_300_800.0
 #: Faulty lines that are told one by one.
 TOLD = 3
 
@@ -45,7 +49,7 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     for name, number, raw in source.raw_lines():
         if (page := reading.take(name, number, raw.decode("utf-8", "replace").strip())) is not None:
             yield page
-    if (page := reading.close()) is not None:
+    if (page := reading.close(cut=source.unended or bool(source.problems))) is not None:
         yield page
     yield from reading.problems
 
@@ -66,23 +70,26 @@ class _Reading:
         self._counters: set[str] = set()
         self._stamp: float | None = None
         self._others = 0
-        self._any = False
+        self._lines = 0
+        self._last: list[Exposed] = []
 
     def take(self, part: str, number: int, text: str) -> Page | None:
         """Take one line; return the page that it ends."""
+        self._last = []
         if not text:
             return None
         if text.startswith("#"):
             return self._comment(text)
         found = _METRIC.match(text)
         if found is None:
+            self._lines += 1
             self._fault(part, number, text)
             return None
         text = _EXEMPLAR.sub("", text) if "# {" in text else text
         identity = text[: text.rfind("}") + 1] or found[1]
         done = self.close() if identity in self._seen else None
         self._seen.add(identity)
-        self._any = True
+        self._lines += 1
         name = found[1]
         if not self._wanted(key(name)):
             self._others += 1
@@ -93,8 +100,9 @@ class _Reading:
             return done
         labels, value, stamp = sample
         self._stamp = stamp if stamp is not None else self._stamp
-        if value == value:  # NaN says that there is nothing to say
-            self._samples.setdefault(key(name), []).append(Exposed(labels, value, number, text[:TEXT]))
+        if abs(value) <= MOST:  # NaN says that there is nothing to say, and so does what nobody can have counted
+            self._last = self._samples.setdefault(key(name), [])
+            self._last.append(Exposed(labels, value, number, text[:TEXT]))
         return done
 
     def _comment(self, text: str) -> Page | None:
@@ -108,12 +116,19 @@ class _Reading:
             return done
         return None
 
-    def close(self) -> Page | None:
-        """Return what was read since the last page; None when that is nothing."""
-        if not self._any:
+    def close(self, cut: bool = False) -> Page | None:
+        """Return what was read since the last page; None when that is nothing.
+
+        In a line that was ``cut``, and not a page's only one, the number may have had more digits.
+        """
+        if not self._seen:
             return None
+        cut = cut and self._lines > 1
+        if cut:
+            self.problems.append(Problem(self._source, None, "has no end: taken for a page that was cut"))
+            del self._last[-1:]
         time = next((one for one in (self._stamp, self._told, self._named) if one is not None), None)
-        page = Page(self._source, "", time, self._samples, frozenset(self._counters), self._modified, self._others)
+        page = Page(self._source, "", time, self._samples, frozenset(self._counters), self._modified, self._others, cut)
         counters, told = self._counters, self._told
         self._begin()
         # Scrapes that were joined without their comments keep the types that the first one declared.
@@ -140,6 +155,8 @@ def _sample(text: str) -> tuple[dict[str, str], float, float | None] | None:
                 stamp = None if one.timestamp is None else float(one.timestamp)
                 if stamp is not None and stamp < 1e8:
                     stamp *= 1000
+                if stamp is not None and not 0 < stamp < BEYOND:
+                    stamp = None
                 return dict(one.labels), float(one.value), stamp
     except (ValueError, IndexError, KeyError):
         pass
