@@ -226,6 +226,27 @@ def test_several_inputs_a_side(pair: Any, capsys: pytest.CaptureFixture[str]) ->
     assert "--max-num-seqs" in capsys.readouterr().out
 
 
+def test_lengths_of_requests_are_load_and_no_outcome(pair: Any, tmp_path: Path) -> None:
+    def metered(name: str, length: int) -> str:
+        pages = ""
+        for count in (0, 3000):
+            pages += f"# 2026-07-12T10:{count // 100:02d}:00Z\n"
+            for metric, seconds in (("request_prompt_tokens", length), ("time_to_first_token_seconds", length / 1000)):
+                bounds = {length / 2: 0, length: count} if metric.endswith("tokens") else {length / 1000: count}
+                pages += "".join(f'vllm:{metric}_bucket{{le="{le}"}} {n}\n' for le, n in bounds.items())
+                pages += f'vllm:{metric}_bucket{{le="+Inf"}} {count}\n'
+                pages += f"vllm:{metric}_sum {seconds * count}\nvllm:{metric}_count {count}\n"
+        (tmp_path / name).write_text(pages)
+        return str(tmp_path / name)
+
+    before, after = pair({}, FEWER)
+    found = compare([before, metered("a.prom", 4000)], [after, metered("b.prom", 400)], options=OPTIONS)
+    lengths = [one for one in found.figures if one.name == "request.prompt_tokens.p50"]
+    assert [(one.state, one.means) for one in lengths] == [("lower", "")]
+    assert (found.verdict, found.attribution, found.load) == ("cannot tell", "not attributable", "differs")
+    assert found.load_text.startswith("prompt length p50 ")
+
+
 def test_text_keeps_to_80_columns(pair: Any, capsys: pytest.CaptureFixture[str]) -> None:
     args = f"'max_num_seqs': 160, 'compilation_config': {{'pass_config': '{'x' * 150}'}}"
     before, after = pair({}, {**FEWER, "args": args, "gen": 800})

@@ -278,6 +278,33 @@ def test_metrics_join_the_run_of_the_log(tmp_path):
     assert column(made.runs[0], "requests.running") == [1, 1]
 
 
+@pytest.mark.parametrize("stamped", [False, True])
+@pytest.mark.parametrize(
+    ("scraped", "life"), [("100100", 0), ("100400", 0), ("100545", 1), ("101500", 1), ("234500", 1)]
+)
+def test_metrics_join_the_life_in_which_they_were_scraped(tmp_path, stamped, scraped, life):
+    """Logs of vLLM have no year, and a server that is restarted is back before the minute is over."""
+
+    def served(start: str, end: str) -> str:
+        lines = [
+            (start, f"INFO 07-12 {start} [api_server.py:1] vLLM API server version 0.9.2"),
+            (start, "INFO:     Application startup complete."),
+            (end, f"INFO 07-12 {end} [loggers.py:1] Engine 000: Running: 1 reqs, Waiting: 0 reqs"),
+        ]
+        return "".join(f"2026-07-12T{at}.000000000Z {text}\n" if stamped else f"{text}\n" for at, text in lines)
+
+    log = served("10:00:00", "10:05:00") + served("10:05:30", "10:20:00")
+    page = vllm(num_requests_running=3)
+    pages = {f"m-20260712T{int(scraped) + later:06d}Z.prom": page for later in (0, 10)}
+    runs = session(tmp_path, pages, log).runs
+    assert len(runs) == 2
+    met = [[table for table in run.tables.values() if table.medium == "metrics"] for run in runs]
+    assert [bool(one) for one in met] == [life == 0, life == 1]
+    # In the clock of the run: together with its log lines they make one window.
+    (start, end), times = (runs[life].started, runs[life].ended), met[life][0].time
+    assert scraped == "234500" or start <= times[0] < times[1] <= end
+
+
 # -- bad pages
 
 

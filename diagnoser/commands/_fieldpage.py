@@ -13,6 +13,7 @@ _KINDS = {
     "gauge": "a level at the time of the line",
     "count": "what happened since the line before",
     "total": "a counter since the start of the server",
+    "spread": "a distribution over requests or tokens, from histograms or from values one by one",
 }
 
 

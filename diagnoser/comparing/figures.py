@@ -109,7 +109,8 @@ def _latency(old: SpreadRow | None, new: SpreadRow | None) -> Iterable[FigureCha
             change.reason = f"measured by {old.medium} before and by {new.medium} after"
         else:
             change.state = _apart(was, now)
-            change.means = _means(change.state, "lower")
+            # Lengths of prompts and answers are the load, and no outcome.
+            change.means = _means(change.state, "lower" if some.name.startswith("latency.") else None)
         yield change
 
 

@@ -27,10 +27,13 @@ def kept_up(figures: Sequence[FigureChange]) -> bool:
 def load(figures: Sequence[FigureChange]) -> tuple[str, str]:
     """Return ("same" | "differs" | "unknown", a sentence).
 
-    Tokens/s are load and outcome at once. Output tokens for each prompt token tell the mix, whatever the speed; while
-    nothing waits on either side, tokens/s are what was asked for.
+    Lengths of requests are load and nothing else. Tokens/s are load and outcome at once: output tokens for each prompt
+    token tell the mix, whatever the speed; while nothing waits on either side, tokens/s are what was asked for.
     """
     known = {one.name: one for one in figures if one.before is not None and one.after is not None}
+    for one in known.values():
+        if one.name.startswith("request.") and one.state in ("higher", "lower") and _far(one):
+            return "differs", f"{one.title} {one.before:,.4g} before, {one.after:,.4g} after: other requests"
     prompt, output = known.get("prompt.tps"), known.get("gen.tps")
     if output is None:
         return "unknown", "no token rates on both sides: nothing shows that the load was the same"

@@ -120,7 +120,8 @@ class Beside:
             key = (one.medium, one.group)
             if key not in run.tables:
                 run.tables[key] = Table(one.group, self._kinds, ROWS, one.medium)
-            run.tables[key].append(NAN if one.time is None else one.time, one.origin, one.text, values, places)
+            time = NAN if one.time is None else in_clock(run, one.time)
+            run.tables[key].append(time, one.origin, one.text, values, places)
             _note_source(run, one.origin.source)
 
     def _values(self, one: Measure) -> tuple[dict[str, float], Places | None]:
@@ -165,13 +166,15 @@ def _spoken_of(one: Metered, runs: Sequence[Run], alone: bool) -> Run | None:
     elif one.writer in ENGINES and one.server and not (alone and len(_writers(fitting)) < 2):
         # Which of several servers wrote a log that names none, or which log is of this server, nobody can tell.
         return None
-    timed = [run for run in fitting if _overlap(run, one.started, one.ended)]
-    last = (timed or fitting)[-1:]
-    if not timed and len(fitting) > 1 and one.writer in ENGINES:
-        last[0].assumed.append(
+    if (
+        one.writer in ENGINES
+        and len(fitting) > 1
+        and all(_shared(run, one.started, one.ended) is None for run in fitting)
+    ):
+        fitting[-1].assumed.append(
             f"no time tells of which of {len(fitting)} runs the metrics are: taken for the last one's"
         )
-    return last[0] if last else None
+    return _at(fitting, one.started, one.ended) if fitting else None
 
 
 def _answered(run: Run) -> bool:
@@ -200,29 +203,41 @@ def _same(stream: str, server: str) -> bool:
     return server in stream or stream in server
 
 
-def _overlap(run: Run, start: float | None, end: float | None) -> bool:
-    """Whether a run lasted at that time. A clock without a date is none that anything else shares."""
+def _at(runs: Sequence[Run], start: float | None, end: float | None) -> Run:
+    """Return the run that lasted the longest part of a time, of equals and where none did the last one.
+
+    A server that is restarted is back within seconds: what is around its second life lies in its first.
+    """
+    shared = [(_shared(run, start, end), at) for at, run in enumerate(runs)]
+    near = [(seconds, at) for seconds, at in shared if seconds is not None and seconds >= -AROUND]
+    return runs[max(near)[1] if near else -1]
+
+
+def _shared(run: Run, start: float | None, end: float | None) -> float | None:
+    """Return how much of a time a run lasted, seconds, below zero how far it is from it; None where nothing tells.
+
+    A clock without a date is none that anything else shares.
+    """
     if start is None or end is None or run.started is None or run.ended is None:
-        return False
+        return None
     if run.time_known not in ("full", "yearless"):
-        return False
-    start, end = in_clock(run, start), in_clock(run, end)
-    return start <= run.ended + AROUND and end >= run.started - AROUND
+        return None
+    shared = min(in_clock(run, end), run.ended) - max(in_clock(run, start), run.started)
+    return shared if shared == shared else None
 
 
 def _during(one: Measure | Scatter | Claim | Requests, runs: Sequence[Run]) -> Run:
     time = one.time if isinstance(one, Measure) else None
-    return next((run for run in reversed(runs) if _overlap(run, time, time)), runs[-1])
+    return _at(runs, time, time)
 
 
 def _give(run: Run, one: Metered) -> None:
     run.engine = run.engine or (one.writer if one.writer in ENGINES else "")
     for group, table in one.tables.items():
         key = (table.medium, group)
-        if table.medium == "gpu":
-            table.time = array("d", (in_clock(run, time) for time in table.time))
-            if key in run.tables:  # a card of another pod or node
-                key = (table.medium, (*group, ("on", one.server)))
+        table.time = array("d", (in_clock(run, time) for time in table.time))
+        if table.medium == "gpu" and key in run.tables:  # a card of another pod or node
+            key = (table.medium, (*group, ("on", one.server)))
         run.tables[key] = table
     for name, spreads in one.spreads.items():
         run.spreads.setdefault(name, []).extend(spreads)

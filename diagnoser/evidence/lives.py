@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
+from diagnoser.evidence.telemetry import in_clock
 from diagnoser.model import Record, Run
 from diagnoser.patterns import lazily
 
@@ -55,23 +55,12 @@ def about(record: Record, runs: Sequence[Run]) -> Run | None:
 
 def _lived(run: Run, at: float, ran: float) -> bool:
     """Whether a run is the life of a container that ended at that moment after so many seconds."""
-    start, end, time = run.started or 0.0, run.ended or 0.0, _clock(run, at)
+    start, end, time = run.started or 0.0, run.ended or 0.0, in_clock(run, at)
     return start < time and end >= time - (ran + SAME if ran else AFTER)
 
 
 def _distance(run: Run, moment: float) -> float:
-    start, end, time = run.started or 0.0, run.ended or 0.0, _clock(run, moment)
+    start, end, time = run.started or 0.0, run.ended or 0.0, in_clock(run, moment)
     if time < start:
         return start - time if start - time <= BEFORE else float("inf")
     return max(0.0, time - end) if time - end <= AFTER else float("inf")
-
-
-def _clock(run: Run, moment: float) -> float:
-    """Return a moment in the run's clock: a log without a year has a nominal one."""
-    if run.time_known != "yearless" or run.started is None:
-        return moment
-    year = datetime.fromtimestamp(run.started, UTC).year
-    try:
-        return datetime.fromtimestamp(moment, UTC).replace(year=year).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return moment
