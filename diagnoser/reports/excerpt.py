@@ -36,8 +36,6 @@ _PREFIX = lazily(
 #: A sample line of a metrics page, and the labels that tell which number it is.
 _METRIC = lazily(r"([A-Za-z_:][\w:.]*)\{(.*)\} (\S+)")
 _TELLING_LABELS = frozenset({"le", "engine", "dp_rank", "gpu", "reason", "finished_reason", "cache_source", "status"})
-#: A frame of a traceback: names of files and functions are no words about a finding.
-_FRAME = lazily(r'(?:\A|\s)File "[^"]*", line \d+')
 #: Stem to weight.
 Words = Mapping[str, int]
 _FIELD_END = lazily(r"(?<=[,;]) ")
@@ -57,7 +55,8 @@ def _words(text: str) -> list[str]:
 def excerpt(text: str, words: Words, width: int, mark: str = "…") -> str:
     """One harmless line of at most ``width`` cells around the words; of a traceback the line that says most."""
     pieces = [piece for piece in text.splitlines() if piece.strip()] or [""]
-    pieces = [piece for piece in pieces if not _FRAME.search(piece)] or pieces
+    # Names of files and functions in a frame are no words about a finding.
+    pieces = [piece for piece in pieces if not ('File "' in piece and '", line ' in piece)] or pieces
     piece = max(pieces, key=lambda each: _score(each.lower(), words)) if len(pieces) > 1 else pieces[0]
     whole = harmless(piece).strip()
     if layout.cells(whole) <= width:
