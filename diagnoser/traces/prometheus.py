@@ -24,6 +24,10 @@ SAMPLES = [
 
 _METRIC = re.compile(r"([A-Za-z_:][A-Za-z0-9_:.]*)[ \t{]")
 _TYPE = re.compile(r"# TYPE ([A-Za-z_:][A-Za-z0-9_:.]*) counter\b")
+#: Nearly all lines: no time, no quotes inside quotes, no blanks between labels.
+_PAIR = r'[A-Za-z_]\w*="[^"\\]*"'
+_PLAIN = re.compile(rf"[\w:]+(?:\{{((?:{_PAIR}(?:,{_PAIR})*,?)?)\}})?[ \t]+([-+0-9.eE]+|[-+]?Inf|NaN)\Z", re.ASCII)
+_LABEL = re.compile(r'(\w+)="([^"]*)"', re.ASCII)
 _EXEMPLAR = re.compile(r"\s#\s\{.*\Z")
 
 #: Longest sample line kept as proof, characters.
@@ -145,7 +149,12 @@ class _Reading:
 
 def _sample(text: str) -> tuple[dict[str, str], float, float | None] | None:
     """Parse one sample line: labels, value, and the time in seconds where it has one; None when it is none."""
-    # The library is loaded for metrics only. It is fed line by line, so that one bad line does not cost the page.
+    if (plain := _PLAIN.match(text)) is not None:
+        try:
+            return dict(_LABEL.findall(plain[1] or "")), float(plain[2]), None
+        except ValueError:
+            return None
+    # The library is loaded for what is not plain. It is fed line by line: one bad line must not cost the page.
     from prometheus_client.parser import text_string_to_metric_families
 
     try:
