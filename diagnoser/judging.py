@@ -16,6 +16,7 @@ from diagnoser.rules.format import render, render_known
 from diagnoser.rules.model import Node, Rule, RuleBase
 from diagnoser.rules.names import references
 from diagnoser.rules.value import UNKNOWN, Proof
+from diagnoser.spread import OF_TOKENS
 from diagnoser.times import stamp
 from diagnoser.values import dataclass, field, replace
 
@@ -147,7 +148,8 @@ def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Eval
     run = evaluator.run
     times = [proof.time for proof in proofs if proof.time is not None and proof.kind != "fact"]
     names, series = _named(rule.when, base)
-    samples = max((_count(run, name) for name in series), default=0) if series else None
+    # A million tokens are no million samples of a server.
+    samples = max((_count(run, name) for name in series - OF_TOKENS or series), default=0) if series else None
     events = sum(run.events[name].count for name in names if name in run.events)
     start, end = (min(times), max(times)) if times else (None, None)
     loaded = evaluator.value(_LOADED) if samples and not events else 0.0

@@ -13,6 +13,9 @@ INF = math.inf
 #: Who tells distributions, in the order in which they are believed: the server's own histograms, then its clients.
 MEDIA = ("metrics", "bench")
 
+#: Distributions over tokens; all others are over requests or operations.
+OF_TOKENS = frozenset({"latency.itl"})
+
 
 @dataclass(slots=True)
 class Spread:
