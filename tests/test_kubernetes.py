@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 import yaml
 
 from diagnoser.api import Knowledge, Options, Session
+from diagnoser.evidence.lives import about
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
-from diagnoser.model import Problem, Record
+from diagnoser.model import Problem, Record, Run
 from diagnoser.observations import Claim
 from diagnoser.sources import open_inputs
 from diagnoser.sources.kinds import sniff
+from diagnoser.table import Origin
 from diagnoser.traces import reader_of
 from diagnoser.traces._kube_words import quantity, when
 from diagnoser.traces._launch import launch, of_image
@@ -587,6 +590,15 @@ def test_a_kill_without_a_time_is_of_the_life_that_ended(knowledge: Knowledge) -
     )
     assert ["kube.probe_kill" in run.events for run in got.runs] == [False, True]
     assert [(one.id, one.runs) for one in got.report.findings if one.role == "root"] == [("platform.slow_start", [1])]
+
+
+def test_a_life_over_new_year_in_a_log_without_years() -> None:
+    born, died = (datetime(*day, tzinfo=UTC).timestamp() for day in ((2000, 12, 31, 22), (2001, 1, 1, 0, 30)))
+    run = Run(id=0, stream="", started=born, ended=died, time_known="yearless")
+    for day, hour, where, mine in ((1, 0, "end", True), (1, 0, "", True), (9, 0, "end", False), (9, 0, "", False)):
+        time = datetime(2027, 1, day, hour, 31, tzinfo=UTC).timestamp()
+        record = Record(Origin("pod.json", 1), "pod llm-0 is told of", time=time, where=where)
+        assert (about(record, [run]) is run) is mine, (day, where)
 
 
 def test_a_healthy_pod_adds_nothing(knowledge: Knowledge) -> None:

@@ -305,6 +305,22 @@ def test_metrics_join_the_life_in_which_they_were_scraped(tmp_path, stamped, scr
     assert scraped == "234500" or start <= times[0] < times[1] <= end
 
 
+def test_tokens_are_no_samples_of_a_finding(tmp_path):
+    ends = {"time_to_first_token": (1600, 65600), "queue_time": (1600, 40), "inter_token_latency": (1_440_000, 74880)}
+    level = 'sglang:num_running_reqs{tp_rank="0"} 58\nsglang:num_queue_reqs{tp_rank="0"} 0\n'
+    pages = [
+        level
+        + "".join(
+            f"sglang:{name}_seconds_sum {seen * total}\nsglang:{name}_seconds_count {seen * count}\n"
+            for name, (count, total) in ends.items()
+        )
+        for seen in (0, 1)
+    ]
+    (finding,) = session(tmp_path, pages).report.findings
+    assert finding.id == "output.detokenizer_stall"
+    assert finding.window.endswith("1,600 samples")
+
+
 # -- bad pages
 
 
