@@ -45,12 +45,14 @@ class Spread:
 
         Raw values: nearest rank. Buckets: placed inside one as if its values lay evenly, as Prometheus does; a quantile
         in the last, open bucket is its lower bound, which is the most that is certain. Never more than the sum of all
-        allows: in a wide first bucket that says more than its bounds.
+        allows: in a wide first bucket that says more than its bounds. None where the open bucket is the only one.
         """
         if self.values:
             return self.values[max(math.ceil(share * len(self.values) * (1 - 1e-9)) - 1, 0)]
         if self.given:
             return self.given.get(share)
+        if not self._bounded():
+            return None
         wanted = share * math.fsum(number for _, number in self.buckets)
         reached = lower = 0.0
         for upper, number in self.buckets:
@@ -59,6 +61,10 @@ class Spread:
                 return max(min(even, self._most(share)), lower)
             reached, lower = reached + number, upper if upper != INF else lower
         return None
+
+    def _bounded(self) -> bool:
+        """Whether any bucket has an upper bound: without one the histogram says how many, and nothing of how much."""
+        return any(upper != INF for upper, _ in self.buckets)
 
     def _most(self, share: float) -> float:
         """Return what a quantile cannot exceed: more, and those above it would alone pass the total."""
@@ -70,16 +76,24 @@ class Spread:
         return next((upper for upper, _ in self.buckets if value <= upper), None)
 
     def above(self, level: float) -> float | None:
-        """Return the share that exceeds ``level``; None where only percentiles are known and none of them tells."""
+        """Return the share that exceeds ``level``.
+
+        None where only percentiles are known and none of them tells, and for a level within the open bucket when
+        something lies there: it may be on either side.
+        """
         if self.values:
             return 1 - bisect_right(self.values, level) / len(self.values)
         if self.given:
             return next((1 - share for share, value in sorted(self.given.items()) if value == level), None)
         everything = math.fsum(number for _, number in self.buckets)
+        if not self._bounded():
+            return None
         below = lower = 0.0
         for upper, number in self.buckets:
             if level < upper:
-                inside = 0.0 if upper == INF else number * (level - lower) / (upper - lower) if level > lower else 0.0
+                if upper == INF and number and level > lower:
+                    return None
+                inside = number * (level - lower) / (upper - lower) if upper != INF and level > lower else 0.0
                 return 1 - (below + inside) / everything if everything else None
             below, lower = below + number, upper
         return 0.0 if everything else None

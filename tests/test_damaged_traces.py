@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import json
+import math
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from diagnoser import reports
 from diagnoser.api import Knowledge, Options, Session
 from diagnoser.reports.layout import wrap
 from diagnoser.sources import InputError
+from diagnoser.spread import Spread
 
 
 @functools.cache
@@ -226,3 +228,11 @@ def test_metrics_are_not_of_a_server_that_died_before_it_opened_its_port(tmp_pat
     made = session(tmp_path, {"server.log": died, "m-1.prom": page(1), "m-2.prom": page(2)})
     assert [run.end for run in made.runs] == ["crash", "running"]
     assert with_metrics(made) == [1]
+
+
+def test_an_open_bucket_tells_how_many_and_not_how_much():
+    alone = Spread("metrics", 10, 40.0, "m.prom", 1, "", buckets=[(math.inf, 10)])
+    assert (alone.mean, alone.quantile(0.5), alone.above(1.0)) == (4.0, None, None)
+    tail = Spread("metrics", 10, 40.0, "m.prom", 1, "", buckets=[(2.0, 4), (math.inf, 6)])
+    assert tail.above(2.0) == pytest.approx(0.6)
+    assert tail.above(3.0) is None

@@ -61,6 +61,7 @@ KINDS = [
     (METRICS.replace(b"\n", b"\r\n"), "metrics"),
     (b'up{a="b"} 1\nup{a="c"} NaN 1795953600000\n', "metrics"),
     (METRICS + b"# EOF\n", "metrics"),
+    (b"vllm:num_requests_running 24\nvllm:num_requests_waiting 6\n", "metrics"),
     (LINE + b"\n" + METRICS[:40], "log"),
     (b'{"request_rate": 1, "p99_ttft_ms": 2.0}', "json"),
     (b'{"backend":"vllm"}\n{"backend":"sglang"}\n', "json"),

@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from diagnoser.evidence.metered import Meter, Metered
 from diagnoser.evidence.scrapes import by_server
 from diagnoser.evidence.telemetry import Telemetry, in_clock
+from diagnoser.evidence.whose import AROUND, elsewhere, run_at, spoken_of
 from diagnoser.knowledge.labels import LabelMap
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.model import Fact, Run
 from diagnoser.observations import Claim, Measure, Page, Requests, Scatter
 from diagnoser.table import NAN, Origin, Places, Table
-
-#: Scrapes and measurements this long before a run began, or after its last line, may still speak of it, seconds.
-AROUND = 60.0
 
 #: The claim that tells which engine answered.
 ENGINE = "backend"
@@ -67,9 +65,9 @@ class Beside:
         # Engines first: what exporters of GPU figures tell goes to the runs that engines made.
         own = {run.stream for run in runs}
         for one in sorted(metered, key=lambda one: one.writer not in ENGINES):
-            if _elsewhere(one, metered, own):
+            if elsewhere(one, metered, own):
                 continue
-            run = _spoken_of(one, logged if one.writer in ENGINES else runs, servers[one.writer] == 1)
+            run = spoken_of(one, logged if one.writer in ENGINES else runs, servers[one.writer] == 1)
             if run is None:
                 run = _new_run(one.writer if one.writer in ENGINES else self._engine, one.server, one.first)
                 run.started, run.ended = one.started, one.ended
@@ -157,78 +155,9 @@ def _new_run(engine: str, stream: str, first: Origin) -> Run:
     return Run(id=0, stream=stream, engine=engine, first=first, last=first, complete_start=False, end="running")
 
 
-def _spoken_of(one: Metered, runs: Sequence[Run], alone: bool) -> Run | None:
-    """Return the run whose server was scraped; None when no log is of it. ``alone``: no other of its kind was."""
-    fitting = [run for run in runs if one.writer not in ENGINES or (run.engine in ("", one.writer) and _answered(run))]
-    named = [run for run in fitting if one.server and run.stream and _same(run.stream, one.server)]
-    if named:
-        fitting = named
-    elif one.writer in ENGINES and one.server and not (alone and len(_writers(fitting)) < 2):
-        # Which of several servers wrote a log that names none, or which log is of this server, nobody can tell.
-        return None
-    if (
-        one.writer in ENGINES
-        and len(fitting) > 1
-        and all(_shared(run, one.started, one.ended) is None for run in fitting)
-    ):
-        fitting[-1].assumed.append(
-            f"no time tells of which of {len(fitting)} runs the metrics are: taken for the last one's"
-        )
-    return _at(fitting, one.started, one.ended) if fitting else None
-
-
-def _answered(run: Run) -> bool:
-    """Whether a run may have been scraped: one that was seen to die while it started never opened its port."""
-    return not (run.complete_start and run.end == "crash" and run.ready is None and not run.tables)
-
-
-def _elsewhere(one: Metered, metered: Sequence[Metered], streams: set[str]) -> bool:
-    """Whether figures of GPUs are of a pod of another server: its exporter names pods, and that of a log is another."""
-    if one.writer in ENGINES or not one.server:
-        return False
-    named = [
-        other.server
-        for other in metered
-        if other.server and any(stream and _same(stream, other.server) for stream in streams)
-    ]
-    return bool(named) and one.server not in named
-
-
-def _writers(runs: Sequence[Run]) -> set[tuple[str, ...]]:
-    return {(run.stream, *run.sources[:1]) for run in runs}
-
-
-def _same(stream: str, server: str) -> bool:
-    """Whether a writer of a log and a scraped server bear one name: a pod's is part of ``pod/container``."""
-    return server in stream or stream in server
-
-
-def _at(runs: Sequence[Run], start: float | None, end: float | None) -> Run:
-    """Return the run that lasted the longest part of a time, of equals and where none did the last one.
-
-    A server that is restarted is back within seconds: what is around its second life lies in its first.
-    """
-    shared = [(_shared(run, start, end), at) for at, run in enumerate(runs)]
-    near = [(seconds, at) for seconds, at in shared if seconds is not None and seconds >= -AROUND]
-    return runs[max(near)[1] if near else -1]
-
-
-def _shared(run: Run, start: float | None, end: float | None) -> float | None:
-    """Return how much of a time a run lasted, seconds, below zero how far it is from it; None where nothing tells.
-
-    A clock without a date is none that anything else shares.
-    """
-    if start is None or end is None or run.started is None or run.ended is None:
-        return None
-    if run.time_known not in ("full", "yearless"):
-        return None
-    shared = min(in_clock(run, end), run.ended) - max(in_clock(run, start), run.started)
-    return shared if shared == shared else None
-
-
 def _during(one: Measure | Scatter | Claim | Requests, runs: Sequence[Run]) -> Run:
     time = one.time if isinstance(one, Measure) else None
-    return _at(runs, time, time)
+    return run_at(runs, time, time)
 
 
 def _give(run: Run, one: Metered) -> None:

@@ -136,8 +136,9 @@ def _is_metrics(lines: list[str]) -> bool:
     notes = sum(1 for line in lines if _METRIC_NOTE.match(line))
     samples = sum(1 for line in lines if _METRIC_SAMPLE.match(line))
     others = sum(1 for line in lines if line.startswith("#")) - notes
-    labelled = sum(1 for line in lines if "{" in line)
-    return (notes > 0 or labelled > 0) and notes + samples > 0 and notes + samples + others >= 0.9 * len(lines)
+    # Labels, or a namespace before a colon: a word and a number alone could be any list.
+    telling = any("{" in line or ":" in line.partition(" ")[0] for line in lines)
+    return (notes > 0 or telling) and notes + samples > 0 and notes + samples + others >= 0.9 * len(lines)
 
 
 def _json_kind(text: str, lines: list[str]) -> str:
