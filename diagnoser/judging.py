@@ -149,7 +149,8 @@ def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Eval
     times = [proof.time for proof in proofs if proof.time is not None and proof.kind != "fact"]
     names, series = _named(rule.when, base)
     # A million tokens are no million samples of a server.
-    samples = max((_count(run, name) for name in series - OF_TOKENS or series), default=0) if series else None
+    # Without a row of any of its series it rests on events and facts alone.
+    samples = max((_count(run, name) for name in series - OF_TOKENS or series), default=0) or None
     events = sum(run.events[name].count for name in names if name in run.events)
     start, end = (min(times), max(times)) if times else (None, None)
     loaded = evaluator.value(_LOADED) if samples and not events else 0.0
