@@ -378,7 +378,9 @@ class TestSubCommands:
         assert page["diagnosis"]["symptoms"] == [{"name": "mishap_seen", "condition": "count(mishap.seen) >= 1"}]
         assert run("explain", "mishap", "--rules", "critical", "--format", "markdown").stdout.startswith("# A made-up")
 
-    @pytest.mark.parametrize("name", ["kv.usage", "token usage", "GPU KV cache usage", "#running-req", "running_limit", "latency.ttft"])
+    @pytest.mark.parametrize(
+        "name", ["kv.usage", "token usage", "GPU KV cache usage", "#running-req", "running_limit", "latency.ttft"]
+    )
     def test_explain_a_name(self, run: Runner, name: str) -> None:
         assert run("explain", name).returncode == 0
 
