@@ -150,7 +150,8 @@ def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Eval
     run = evaluator.run
     times = [proof.time for proof in proofs if proof.time is not None and proof.kind != "fact"]
     names, series = _named(rule.when, base)
-    samples = _samples(run, series) if series else None
+    # Without a row of any of its series it rests on events and facts alone.
+    samples = _samples(run, series) or None
     events = sum(run.events[name].count for name in names if name in run.events)
     start, end = (min(times), max(times)) if times else (None, None)
     loaded = evaluator.value(_LOADED) if samples and not events else 0.0

@@ -321,6 +321,18 @@ def test_tokens_are_no_samples_of_a_finding(tmp_path):
     assert finding.window.endswith("1,600 samples")
 
 
+def test_a_finding_of_events_alone_has_no_samples(tmp_path):
+    """A rule that could also be shown by metrics is no weaker for being shown by messages."""
+    refused = 'INFO:     127.0.0.1:41910 - "POST /v1/completions HTTP/1.1" 400 Bad Request\n'
+    log = (
+        "INFO 07-12 10:00:00 [api_server.py:1] vLLM API server version 0.9.2\nINFO:     Application startup complete.\n"
+    )
+    (tmp_path / "server.log").write_text(log + 40 * refused)
+    (finding,) = Session([str(tmp_path / "server.log")], knowledge=KNOWLEDGE).report.findings
+    assert (finding.id, finding.confidence) == ("ingress.bad_requests", "likely")
+    assert "sample" not in finding.window
+
+
 # -- bad pages
 
 

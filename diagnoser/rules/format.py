@@ -46,14 +46,13 @@ def render_known(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | It
     """Fill a text of clauses parted by "; "; leave out those with an unknown value, and those that count nothing."""
     known = dict(nodes)
     kept: list[str] = []
-    empty: list[str] = []
     for clause in text.split("; "):
         found = [(one.expression, evaluator.value(known[one.expression])) for one in texts.placeholders(clause)]
         if any(value is UNKNOWN for _, value in found):
             continue
-        nothing = bool(found) and all(value == 0 and of.startswith(_COUNTS) for of, value in found)
-        (empty if nothing else kept).append(render(clause, evaluator, known))
-    return "; ".join(kept or empty)
+        if not found or any(value != 0 or not of.startswith(_COUNTS) for of, value in found):
+            kept.append(render(clause, evaluator, known))
+    return "; ".join(kept)
 
 
 def _written(evaluator: Evaluator, value: Value, form: str) -> str:
