@@ -71,9 +71,10 @@ def table(
     times: Iterable[float | None] | None = None,
     group: Group = (),
     every: float = 10.0,
+    medium: str = "log",
 ) -> Table:
     """Return a table; rows every ten seconds from 0 unless times are given; None is missing."""
-    made = Table(group, KINDS)
+    made = Table(group, KINDS, medium=medium)
     rows = list(zip(*columns.values(), strict=True))
     moments = list(times) if times is not None else [i * every for i in range(len(rows))]
     for i, (row, time) in enumerate(zip(rows, moments, strict=True)):

@@ -273,6 +273,15 @@ def test_a_request_alone_before_a_silence_weighs_one_beat() -> None:
     assert list(rows.weights) == [10, 10, 10, 10]
 
 
+def test_what_was_counted_until_an_idle_page_was_counted_under_load() -> None:
+    columns = {"requests.running": [2, 0, 0, 3], "preemptions": [None, 40, 0, 5]}
+    page = table(columns, medium="metrics")
+    assert Rows(page).worked == bytes([1, 1, 0, 1])
+    assert value("sum(preemptions)", run(page)) == 45
+    # A line of a log tells of the moments before it: an idle one of no work.
+    assert value("sum(preemptions)", run(table(columns))) == 5
+
+
 def test_stretches() -> None:
     hole = usage(0.9, None, 0.9, 0.1)
     assert value("longest(kv.usage > 50%)", hole) == 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
+from math import isfinite
 
 from diagnoser.evidence.growth import View, histogram
 from diagnoser.evidence.scrapes import Labels, Scrapes
@@ -176,7 +177,8 @@ def _typed(text: str | None, kind: str) -> int | float | bool | str | None:
         if kind == "int":
             return int(float(text))
         if kind == "float":
-            return float(text)
+            number = float(text)
+            return number if isfinite(number) else None
     except (ValueError, OverflowError):
         return None
     return text in ("True", "true", "1", "1.0") if kind == "bool" else text[:TEXT]

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress, pairwise
-from operator import eq
+from operator import eq, or_
 
 from diagnoser.model import Run
 from diagnoser.rules.alongside import at_work
@@ -138,13 +138,28 @@ class Rows:
             self._present[name] = None if 0 not in mask else mask
         return self._present[name]
 
+    @cached_property
+    def worked(self) -> bytes | None:
+        """Rows of a metrics page at whose moment, or at that of the page before, there was work.
+
+        What was counted between two pages happened under load if either end saw some, also where the server is idle
+        again at the second.
+        """
+        loaded = self.loaded
+        return None if loaded is None else bytes(map(or_, loaded, loaded[:1] + loaded[:-1]))
+
+    def _counted(self, names: frozenset[str]) -> bool:
+        """Whether all of the series are growth between two metrics pages."""
+        kinds = self.table.kinds
+        return self.table.medium == "metrics" and bool(names) and all(kinds.get(name) == "count" for name in names)
+
     def select(self, names: frozenset[str], overall: bool) -> bytes | None:
         """Rows that have every one of the series and, unless ``overall``, are loaded."""
         key = (names, overall)
         if key not in self._selected:
             masks = [self.present(name) for name in names]
             if not overall:
-                masks.append(self.loaded)
+                masks.append(self.worked if self._counted(names) else self.loaded)
             self._selected[key] = intersect(masks)
         return self._selected[key]
 
