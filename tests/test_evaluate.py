@@ -526,6 +526,9 @@ def test_proofs_of_samples() -> None:
         assert {one.kind for one in proof} == {"sample"}
     low = evaluator(made).result(expression("share(kv.usage < 50%) > 10%")).proof
     assert [(one.line, one.time, one.text) for one in low] == [(1, 0.0, "row 0"), (5, 40.0, "row 4")]
+    # That there are enough samples is asked last: its lines are no proof of what was found.
+    for text in ("samples(kv.usage) >= 3 and max(kv.usage) > 98%", "max(kv.usage) > 98% and samples(kv.usage) >= 3"):
+        assert evaluator(made).result(expression(text)).proof[0].line == 3, text
     silence = evaluator(made).result(expression("gap(kv.usage) > 5m")).proof
     assert [one.line for one in silence] == [5]
 

@@ -35,6 +35,11 @@ def _interleave(lists: Iterable[Sequence[Proof]]) -> list[Proof]:
     return [proof for row in zip_longest(*lists) for proof in row if proof is not None]
 
 
+def _counts_only(node: Node) -> bool:
+    """Whether a condition only asks for enough samples: its lines say how many, and nothing of the cause."""
+    return node.op in logic.ORDER and node.args[0].op in ("spread", "aggregate") and node.args[0].args[0] == "samples"
+
+
 class Prover:
     """Walks a true expression and collects proofs."""
 
@@ -46,7 +51,7 @@ class Prover:
         """Return the proofs of a condition that is true."""
         op = node.op
         if op in ("and", "or"):
-            sides = [arg for arg in node.args if self._evaluator.value(arg) is True]
+            sides = sorted((arg for arg in node.args if self._evaluator.value(arg) is True), key=_counts_only)
             return _interleave([self.condition(side) for side in sides])
         if op == "not":
             return self._facts(node.args[0])
