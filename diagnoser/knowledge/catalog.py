@@ -128,8 +128,8 @@ class Catalog(CatalogTables):
     def default(self, engine: str, name: str, version: str | None) -> Any:
         """Return the default of a flag (``--x``) or argument (``x``) at a version, as JSON would hold it.
 
-        None means: nothing, unless set. UNRESOLVED when it is computed at start-up (`default_rule` says how), when
-        the version is unknown and the default has changed, or when there is no such flag.
+        None means: nothing, unless set. UNRESOLVED when it is computed at start-up (`default_rule` says how) or seen to
+        be replaced there, when the version is unknown and the default has changed, or when there is no such flag.
         """
         flag = self._named(engine, name, version)
         defaults = self._at(engine, flag.defaults, version) if flag else []
@@ -139,7 +139,9 @@ class Catalog(CatalogTables):
             return UNRESOLVED
         value = defaults[0].value if defaults[0] else None
         if value is not None or not flag.unset:
-            return value
+            # A list is no default that an engine replaces, and cannot be looked up.
+            replaced = isinstance(value, str) and (flag.name, value) in self.replaced_at_start(engine)
+            return UNRESOLVED if replaced else value
         rules = self._rules(engine, flag, version)
         # One unconditional value, and no rule after it that may change it.
         return rules[0].value if len(rules) == 1 and not rules[0].rule else UNRESOLVED

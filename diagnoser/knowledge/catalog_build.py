@@ -20,7 +20,7 @@ from diagnoser.knowledge.catalog_shapes import CatalogError
 __all__ = ["CatalogError", "build", "check", "render"]
 
 #: Files of the catalogue that people write; everything else in it is made.
-HAND_KEPT = frozenset({"seen-live.jsonl"})
+HAND_KEPT = frozenset({"replaced-at-start.jsonl", "seen-live.jsonl"})
 ENGINES = ("vllm", "sglang")
 
 

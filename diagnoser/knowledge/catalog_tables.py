@@ -82,6 +82,16 @@ class CatalogTables:
 
         return self.memo("seen live", rows)
 
+    def replaced_at_start(self, engine: str) -> frozenset[tuple[str, Any]]:
+        """Return (flag, default) that the engine replaces at start-up and prints as if it had been set."""
+        path = self.rules / "catalog" / "replaced-at-start.jsonl"
+
+        def rows() -> frozenset[tuple[str, Any]]:
+            lines = map(json.loads, path.read_bytes().splitlines() if path.is_file() else ())
+            return frozenset((row["name"], row["default"]) for row in lines if row["engine"] == engine)
+
+        return self.memo(f"replaced {engine}", rows)
+
     # -- versions
 
     def versions(self, engine: str) -> tuple[str, ...]:
