@@ -6,12 +6,30 @@ Summaries are milliseconds under ``mean_``, ``median_`` and ``p99_``; lists per 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from diagnoser.traces._results import MOST_REQUESTS, Latency, Result, column, floats, number
+from diagnoser.model import Problem
+from diagnoser.observations import Observation
+from diagnoser.sources import Source
+from diagnoser.table import Origin
+from diagnoser.traces._results import MOST_REQUESTS, Latency, Result, column, documents, floats, number
 
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)_(\w+)_ms\Z")
+
+
+def results(source: Source, make: Callable[[Mapping[str, Any], Origin], Result]) -> Iterator[Observation]:
+    """Yield every result of a file: objects behind one another, or lists of them."""
+    for one in documents(source):
+        if isinstance(one, Problem):
+            yield one
+            continue
+        line, value = one
+        for data in value if isinstance(value, list) else [value]:
+            if isinstance(data, dict) and number(data.get("duration")) is not None:
+                yield from make(data, Origin(source.name, line)).observations()
+            else:
+                yield Problem(source.name, line, "no result of a benchmark: it tells no duration")
 
 
 def plain(data: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, float]:

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.table import Origin
-from diagnoser.traces._results import Result, documents, excerpt, number
-from diagnoser.traces._serving import detail, latencies, plain
+from diagnoser.traces._results import Result, excerpt, number
+from diagnoser.traces._serving import detail, latencies, plain, results
 from diagnoser.traces.base import Wanted
 
 NAME = "sglang-bench"
@@ -50,15 +49,7 @@ def recognise(head: str) -> bool:
 
 def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     """Yield every result of the file."""
-    for one in documents(source):
-        if isinstance(one, Problem):
-            yield one
-            continue
-        line, data = one
-        if isinstance(data, dict) and number(data.get("duration")) is not None:
-            yield from _result(data, Origin(source.name, line)).observations()
-        else:
-            yield Problem(source.name, line, "no result of a benchmark: it tells no duration")
+    yield from results(source, _result)
 
 
 def _result(data: Mapping[str, Any], origin: Origin) -> Result:
