@@ -76,6 +76,11 @@ KINDS = [
     (b" ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n Time (%)  Total Time (ns)  Name\n", "reports"),
     (LINE + b"\n Time (%)  Total Time (ns)  Name\n", "log"),
     (b"Processing [a.sqlite] with [b.py]... \nSKIPPED: a.sqlite does not contain CUDA kernel data.\n", "log"),
+    (b"============ Serving Benchmark Result ============\nSuccessful requests:       80\n", "printed"),
+    (b"Starting main benchmark run...\n  0%|          | 0/80 [00:00<?, ?it/s]\r 1%|", "printed"),
+    (b'INFO: 127.0.0.1:1 - "GET /v1 HTTP/1.1" 200 OK\n======== Serving Benchmark Result ========\n', "log"),
+    (b"Sun Nov 29 10:00:00 2026\n+-----+\n| NVIDIA-SMI 550.54.15  |\n|-----+\n|  0  H100 |\n", "printed"),
+    (b"+-----+\n| NVIDIA-SMI 550.54.15  |\n+-----+\n" + (LINE + b"\n") * 4, "log"),
     (b"SQLite format 3\0" + b"\0" * 100, "sqlite"),
     (b"<!DOCTYPE html><html>", "unknown"),
 ]

@@ -70,14 +70,20 @@ _REPORT_START = lazily(
     r"|Exporting \d+ events|Using \S+ (?:for SQL queries|file for stats)|\*\* .{1,80}:\s*\Z|SKIPPED: "
     r"|[A-Z]\w+ .{0,60}Statistics(?: \(\w+\)|:)|\"?Time ?\(%\)\"?(?:  |[,\t])|\"?Start \([a-z]+\)\"?(?:  |[,\t]))"
 )
+#: What a serving benchmark prints on a terminal, and signs that a server wrote into the same text.
+_PRINTED = lazily(
+    r"(?m)^(?:={8,} Serving Benchmark Result ={8,}|Traffic request rate: |Starting main benchmark run\.\.\.)"
+)
+_SMI_TITLE = lazily(r"\s*\|\s*NVIDIA-SMI \d")
+_SERVED = lazily(r"throughput: |HTTP/1\.1\"|server_args=|(?:Prefill|Decode) batch|non-default args")
 _REPORT_HEADER = lazily(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \([a-z]+\)\"?[,\t ]+\"?Duration \()")
 
 
 def sniff(head: bytes) -> tuple[str, str, str]:
     """Judge the first 64 KiB of an input: (kind, state, why it cannot be read).
 
-    ``kind`` is one of "log", "metrics", "json", "yaml", "kubectl", "csv", "reports", "sqlite", "unknown"; ``state`` is
-    "ok", "empty" or "binary". The reason is "" when the state is "ok".
+    ``kind`` is one of "log", "metrics", "json", "yaml", "kubectl", "csv", "reports", "printed", "sqlite", "unknown";
+    ``state`` is "ok", "empty" or "binary". The reason is "" when the state is "ok".
     """
     if not head.strip(b" \t\r\n"):
         return "unknown", "empty", "empty: nothing was written to it"
@@ -106,6 +112,8 @@ def _kind(text: str, lines: list[str]) -> str:
         return "kubectl"
     if _is_csv(lines) or _is_gpu_table(lines):
         return "csv"
+    if (_PRINTED.search(text) and not _SERVED.search(text)) or _is_smi_table(lines):
+        return "printed"
     if _is_reports(lines):
         return "reports"
     if text[:64].lower().startswith(("<!doctype", "<html", "<?xml")):
@@ -192,6 +200,13 @@ def _is_csv(lines: list[str]) -> bool:
         if fitting >= 0.9 * len(rows) and (rows or len(header) > 2):
             return True
     return False
+
+
+def _is_smi_table(lines: list[str]) -> bool:
+    """Tell what a bare nvidia-smi prints: its title, and next to nothing but lines of the table."""
+    if not any(_SMI_TITLE.match(line) for line in lines[:40]):
+        return False
+    return sum(line.lstrip().startswith(("|", "+")) for line in lines) >= 0.8 * len(lines)
 
 
 def _is_gpu_table(lines: list[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Results of NVIDIA AIPerf and of GenAI-Perf before it: the JSON summary, the CSV summary, and records of requests.
+"""Results of NVIDIA AIPerf and of GenAI-Perf before it: the JSON summary and the CSV summary.
 
 Source: AIPerf docs, "profile_export_aiperf.json Schema" and "Metrics Reference". A metric names its unit. What it calls
 inter-token latency is the time after the first token over the tokens that follow, one value a request: TPOT.

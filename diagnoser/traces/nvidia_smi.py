@@ -1,7 +1,7 @@
 """``nvidia-smi --query-gpu=… --format=csv``: one row for each GPU and moment, any columns in any order.
 
 Columns are named by a header line or, where ``noheader`` left it out, by the command line if that was kept with the
-output. The pretty table of a bare ``nvidia-smi`` is not read: it is one moment of each card.
+output. The table of a bare ``nvidia-smi`` has a reader of its own.
 """
 
 from __future__ import annotations

@@ -49,23 +49,24 @@ def recognise(head: str) -> bool:
 
 def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     """Yield every result of the file."""
-    yield from results(source, _result)
+    yield from results(source, result)
 
 
-def _result(data: Mapping[str, Any], origin: Origin) -> Result:
+def result(data: Mapping[str, Any], origin: Origin) -> Result:
+    """Return one saved result as a row of numbers, spreads and claims."""
     values = plain(data, _PLAIN)
     backend = str(data.get("backend") or "")
     info = data.get("server_info")
     server = info if isinstance(info, dict) else {}
-    result = Result(NAME, origin, None, excerpt(data, _SHOWN), values, backend=backend, duration=values.get("duration"))
+    made = Result(NAME, origin, None, excerpt(data, _SHOWN), values, backend=backend, duration=values.get("duration"))
     if isinstance(server.get("model_path"), str):
-        result.model = result.claims["model_path"] = server["model_path"]
+        made.model = made.claims["model_path"] = server["model_path"]
     tp = number(server.get("tp_size"))
     if tp is not None and tp == int(tp):
         values["tp_size"] = tp
-        result.claims["tp_size"] = int(tp)
+        made.claims["tp_size"] = int(tp)
     if backend in _ENGINES:
-        result.claims["backend"] = _ENGINES[backend]
-    latencies(result, data, _LATENCIES)
-    detail(result, data, _LATENCIES)
-    return result
+        made.claims["backend"] = _ENGINES[backend]
+    latencies(made, data, _LATENCIES)
+    detail(made, data, _LATENCIES)
+    return made

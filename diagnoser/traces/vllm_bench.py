@@ -59,10 +59,11 @@ def recognise(head: str) -> bool:
 
 def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     """Yield every result of the file."""
-    yield from results(source, _result)
+    yield from results(source, result)
 
 
-def _result(data: Mapping[str, Any], origin: Origin) -> Result:
+def result(data: Mapping[str, Any], origin: Origin) -> Result:
+    """Return one saved result as a row of numbers, spreads and claims."""
     values = plain(data, _PLAIN)
     stray = number(data.get("request_goodput:"))  # 0.6.4 to 0.9.1 wrote the colon into the key
     if stray is not None:
@@ -73,7 +74,7 @@ def _result(data: Mapping[str, Any], origin: Origin) -> Result:
     if tp is not None:
         values["tensor_parallel_size"] = tp
     date = data.get("date")
-    result = Result(
+    made = Result(
         NAME,
         origin,
         moment(date) if isinstance(date, str) else None,
@@ -83,10 +84,10 @@ def _result(data: Mapping[str, Any], origin: Origin) -> Result:
         duration=values.get("duration"),
         failed=int(values.get("failed", 0)),
     )
-    if result.model:
-        result.claims["model_id"] = result.model
+    if made.model:
+        made.claims["model_id"] = made.model
     if tp is not None and tp == int(tp):
-        result.claims["tensor_parallel_size"] = int(tp)
-    latencies(result, data, _LATENCIES)
-    detail(result, data, _LATENCIES)
-    return result
+        made.claims["tensor_parallel_size"] = int(tp)
+    latencies(made, data, _LATENCIES)
+    detail(made, data, _LATENCIES)
+    return made

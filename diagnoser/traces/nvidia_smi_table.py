@@ -1,0 +1,116 @@
+"""The table of a bare ``nvidia-smi``: two lines for each card, once or again and again under ``watch`` or ``-l``.
+
+Its figures stand under the names of ``nvidia-smi --query-gpu``, so that both outputs are one writer. Layouts of drivers
+384 to 595: with one or two blanks before a column's bar, with and without a line about MIG.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from diagnoser.observations import Observation
+from diagnoser.sources import Source
+from diagnoser.table import Group
+from diagnoser.traces._cells import CellError, number
+from diagnoser.traces._gpus import Cards
+from diagnoser.traces.base import Wanted
+
+NAME = "nvidia-smi-table"
+ORDER = 23
+KINDS = ("printed",)
+SAMPLES = [
+    (
+        "Sun Nov 29 10:00:00 2026       \n"
+        "+-----------------------------------------------------------------------------------------+\n"
+        "| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"
+        "|-----------------------------------------+------------------------+----------------------+\n"
+        "|=========================================+========================+======================|\n"
+        "|   0  NVIDIA H100 80GB HBM3          On  |   00000000:18:00.0 Off |                    0 |\n"
+        "| N/A   34C    P0             113W / 700W |   72000MiB / 81559MiB  |     97%      Default |\n"
+        "|   1  ERR!                          ERR! |   00000000:2A:00.0 Off |                    0 |\n"
+        "| N/A   35C    P0              N/A / 700W |   72000MiB / 81559MiB  |     96%      Default |\n",
+        4,
+    ),
+]
+
+_WRITER = "nvidia-smi"
+_TITLE = re.compile(r"\|\s*NVIDIA-SMI \d")
+#: Sun Nov 29 10:00:00 2026: in the local time of the machine, taken for UTC as everywhere.
+_DATE = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\b")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_CARD = re.compile(
+    r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|N/A|ERR!)\s*\|\s*[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:\S+\s+\S+\s*\|\s*(\S+)\s*\|"
+)
+_STATE = re.compile(
+    r"\|\s*\S+\s+(\S+)\s+\S+\s+(\S+)\s*/\s*(\S+?)\s*\|\s*(\S+?)\s*/\s*(\S+?)\s*\|\s*(\S+)\s+\S.*\|"
+)  # fan, temperature, P-state, power / limit | memory / total | busy, compute mode
+_COLUMNS = (
+    ("temperature.gpu", "C"), ("power.draw", "W"), ("power.limit", "W"), ("memory.used", "MiB"),
+    ("memory.total", "MiB"), ("utilization.gpu", "%"),
+)  # fmt: skip
+_LOST = re.compile(r"GPU is lost|GPU requires reset|Unable to determine the device handle for GPU ?(\S*)")
+
+
+def recognise(head: str) -> bool:
+    """By the table's own title."""
+    return any(_TITLE.match(line) for line in head.splitlines()[:40])
+
+
+def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
+    """Yield a ``Measure`` for each card and time; name and memory of the GPU where all cards agree."""
+    cards = Cards(_WRITER, source.name)
+    time: float | None = None
+    card: tuple[str, str, str, str] | None = None  # index, name, uncorrectable errors, the line
+    for part, line, raw in source.raw_lines():
+        text = raw.decode("utf-8", "replace").replace("\0", "").strip()
+        if (date := _DATE.match(text)) is not None:
+            time = _moment(*date.groups())
+        elif (first := _CARD.match(text)) is not None:
+            card = (first[1], first[2], first[3], text)
+        elif card is not None and (state := _STATE.match(text)) is not None:
+            index, name, errors, above = card
+            card = None
+            values, wrong = _values(state.groups(), errors)
+            for told in wrong:
+                cards.fault(part, line, told)
+            if name != "ERR!" and not name.endswith("..."):  # a long name is cut: it may be any of several cards
+                cards.fact("name", name, part, line - 1, above)
+            if "memory.total" in values:
+                cards.fact("memory.total", values["memory.total"], part, line, text)
+            if values:
+                yield cards.row(part, line, text, time, _group(index), values)
+        elif (lost := _LOST.search(text)) is not None:
+            yield cards.row(part, line, text, time, _group((lost[1] or "?").rstrip(":")), {"lost": 1.0})
+    yield from cards.close()
+
+
+def _group(index: str) -> Group:
+    return (("gpu", index[:48]),)
+
+
+def _values(cells: tuple[str, ...], errors: str) -> tuple[dict[str, float], list[str]]:
+    """Return the figures of a card by the names of ``--query-gpu``, and what could not be read."""
+    values: dict[str, float] = {}
+    wrong: list[str] = []
+    named = [*zip(_COLUMNS, cells, strict=True), (("ecc.errors.uncorrected.volatile.total", "errs"), errors)]
+    for (name, unit), cell in named:
+        if cell in ("Off", "On"):  # ECC is switched off
+            continue
+        try:
+            value = number(cell, unit)
+        except CellError as error:
+            wrong.append(f"{name}: {error}")
+            continue
+        if value is not None:
+            values[name] = value
+    return values, wrong
+
+
+def _moment(month: str, day: str, hour: str, minute: str, second: str, year: str) -> float | None:
+    try:
+        when = datetime(int(year), _MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second), tzinfo=UTC)
+    except ValueError:
+        return None
+    return when.timestamp()
