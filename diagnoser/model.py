@@ -177,6 +177,10 @@ class Run:
     requests: list[Requests] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
 
+    def says_something(self) -> bool:
+        """Whether anything in it was understood: a message, a statistic, a setting."""
+        return bool(self.events or self.tables or self.facts or self.arguments)
+
     def place(self, source: str, line: int) -> float:
         """Return a number that orders lines of this run, whichever of its files they stand in."""
         return self.parts.get(source, 0) * _PART + line

@@ -95,7 +95,13 @@ def read(
     collector = Collector(vocabulary, matcher, Readers(), compute, engine, dest=dest)
     inputs = [(_read_log if one.kind == "log" else _read_trace)(one, collector, window) for one in sources]
     inputs += [_take(one, collector, window) for one in gathered]
-    return collector.finish(), inputs
+    runs = collector.finish()
+    heard = {name for run in runs for name in run.sources} | collector.of_hosts
+    for one in inputs:
+        # Where nobody spoke at all the report says so itself.
+        if heard and one.kind == "log" and one.lines and one.name not in heard and not one.problems:
+            one.problems.append("no line of it is an inference server's: left out")
+    return runs, inputs
 
 
 def last_time(source: Source) -> float | None:

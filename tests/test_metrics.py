@@ -20,6 +20,7 @@ from diagnoser.sources import open_inputs
 from diagnoser.traces import reader_of
 
 KNOWLEDGE = Knowledge(Options())
+SAMPLES = Path(__file__).parent.parent / "samples"
 
 
 def session(folder: Path, pages: Sequence[str] | dict[str, str], log: str = "") -> Session:
@@ -476,3 +477,17 @@ def test_what_a_page_lacks_is_named(tmp_path):
     assert "a metrics page with preemptions" in check.reason
     (metrics,) = [one for one in report.checklist if one.id == "D8"]
     assert metrics.state == "pass"
+
+
+def test_a_text_that_no_server_wrote_is_left_out_and_named(tmp_path: Path) -> None:
+    """A note beside metrics pages is not taken for the end of the server's log; a host's own log is not called one."""
+    note, dmesg = tmp_path / "note.txt", tmp_path / "dmesg.log"
+    note.write_text("notes:\n  - the server felt slow at ten\n")
+    dmesg.write_text("[Mon Jul 13 02:00:00 2026] usb 1-1: new device found\n")
+    pages = sorted(str(path) for path in (SAMPLES / "metrics-kv-exhausted").glob("*.prom"))
+    report = Session([*pages, str(note), str(dmesg)], knowledge=KNOWLEDGE).report
+    assert [run.lines for run in report.runs] == [0]
+    assert report.findings[0].id == "memory.kv_cache_exhausted"
+    told = {Path(one.name).name: one.problems for one in report.inputs if one.problems}
+    assert set(told) == {"note.txt"}
+    assert "no line of it is an inference server's" in told["note.txt"][0]

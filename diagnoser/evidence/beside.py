@@ -42,6 +42,10 @@ class Beside:
         self._measured: list[Measure | Scatter | Claim | Requests] = []
         self._telemetry = Telemetry(self._kinds)
 
+    def any(self) -> bool:
+        """Whether anything was read beside logs."""
+        return bool(self._pages or self._measured or self._telemetry.first)
+
     def wanted(self, name: str) -> bool:
         """Whether any series or fact is made of the metric of this name."""
         return self._read_meter().wanted(name)

@@ -62,6 +62,8 @@ class Collector:
         self._open: dict[str, Lifetime] = {}
         self._samplers: dict[str, Sampler] = {}
         self._host: list[tuple[str, Record]] = []
+        #: Inputs in which a host or a cluster spoke.
+        self.of_hosts: set[str] = set()
         self._budget = Budget()
 
     def observe(self, one: Observation, source: str) -> None:
@@ -81,6 +83,7 @@ class Collector:
         if record.dialect in HOSTS:
             # The host speaks about every server on it; it is dealt out at the end. What no event knows (drivers,
             # network, disks) is most of what it says.
+            self.of_hosts.add(source)
             if len(self._host) < MOST_HOST and self.matcher.match(record, ""):
                 self._host.append((source, record))
             return
@@ -121,8 +124,9 @@ class Collector:
         for life in self._open.values():
             self._release(life)
             life.close()
-        kept = [run for run in self.runs if run.engine]
-        self.runs = kept or [run for run in self.runs if run.records]
+        kept = [run for run in self.runs if run.engine] or [run for run in self.runs if run.records]
+        # Beside what was measured on a server, text in which nothing was understood is nobody's log.
+        self.runs = [run for run in kept if run.engine or run.says_something() or not self.beside.any()]
         self.pods.attach(self.runs)
         self.beside.attach(self.runs)
         for source, record in self._host:
