@@ -95,9 +95,12 @@ class Session:
             end = max(ends[True] or ends[False], default=None)
             if twice is not None:
                 twice.seek(0)
-            return self._runs(
-                names, twice, reading.Window(*(bound.resolve(end) if bound else None for bound in bounds))
-            )
+            since, until = (bound.resolve(end) if bound else None for bound in bounds)
+            if since is not None and until is not None and since > until:
+                raise UsageError(
+                    f"--since {self.options.since} is later than --until {self.options.until}: nothing lies between"
+                )
+            return self._runs(names, twice, reading.Window(since, until))
 
     def _runs(
         self, names: list[str], stdin: BinaryIO | None, window: reading.Window | None
@@ -134,7 +137,10 @@ class Session:
         """Fix what the log alone leaves open: the version, the GPU."""
         origin = run.first or Origin("", 0)
         fact = run.facts.get("engine.version")
-        run.version = (self.options.engine_version or (str(fact.value) if fact else "")).removeprefix("v")
+        logged = (str(fact.value) if fact else "").removeprefix("v")
+        run.version = (self.options.engine_version or "").removeprefix("v") or logged
+        if logged and run.version != logged.partition("+")[0] and run.version != logged:
+            run.assumed.append(f"judged as version {run.version}, as --engine-version says; the log says {logged}")
         if not run.version and run.engine == "sglang":
             versions = self.knowledge.catalog.versions("sglang")
             run.version = infer_version(run, versions, self.knowledge.catalog.lifetimes(run.engine))

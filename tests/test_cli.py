@@ -220,6 +220,10 @@ class TestErrors:
             (["--engine", "vlm", "healthy.log"], ["--engine", "vlm", "did you mean vllm?"]),
             (["--width", "3", "healthy.log"], ["--width"]),
             (["--since", "yesterday", "healthy.log"], ["--since", "yesterday"]),
+            (
+                ["--since", "2026-11-30", "--until", "2026-11-29", "healthy.log"],
+                ["--since 2026-11-30 is later than --until 2026-11-29"],
+            ),
             (["--slo", "tfft=1s", "healthy.log"], ["--slo", "did you mean ttft?"]),
             (["--slo", "ttft=500", "healthy.log"], ["ttft=500ms"]),
             (["--rules", "nowhere", "healthy.log"], ["nowhere"]),

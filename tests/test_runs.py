@@ -9,7 +9,7 @@ import pytest
 import serverlogs as logs
 from serverlogs import API, CORE, access, diagnose, ids, sglang, stats, vllm
 
-from diagnoser.api import Session
+from diagnoser.api import Options, Session
 from diagnoser.evidence.collect import MOST_HOST
 
 
@@ -238,3 +238,19 @@ def test_the_kernel_is_heard_after_much_chatter(tmp_path: Path) -> None:
     killed = "kernel: Out of memory: Killed process 77 (VLLM::EngineCor) total-vm:1kB, anon-rss:9000000kB"
     log = ["INFO 07-12 10:00:00 [api_server.py:1] vLLM API server version 0.9.2", *chatter, killed]
     assert "memory.host_oom" in [finding.id for finding in diagnose(tmp_path, log).report.findings]
+
+
+def test_what_the_log_shows_counts_more_than_the_engine_given(tmp_path: Path) -> None:
+    plain = diagnose(tmp_path, logs.LOGS["vllm quiet"])
+    given = Session([str(tmp_path / "server.log")], options=Options(engine="sglang"))
+    assert [run.engine for run in given.runs] == ["vllm"]
+    assert ids(given) == ids(plain)
+    assert any("--engine sglang was given, but this is a log of vllm" in note for note in given.report.runs[0].notes)
+    assert not any("--engine" in note for note in plain.report.runs[0].notes)
+
+
+def test_a_version_given_against_the_log_is_said(tmp_path: Path) -> None:
+    diagnose(tmp_path, logs.LOGS["vllm quiet"])
+    (run,) = Session([str(tmp_path / "server.log")], options=Options(engine_version="0.7.0")).report.runs
+    assert run.engine_version == "0.7.0"
+    assert any("--engine-version says; the log says" in note for note in run.notes)

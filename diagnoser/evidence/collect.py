@@ -94,7 +94,8 @@ class Collector:
                 self.passed_over += 1
                 return
             life = self._open[key] = self._begin(record.stream, source, restarts=0)
-        engine = self.engine or self.readers.engine(record) or life.run.engine
+        own = self.readers.engine(record) or life.run.engine
+        engine = own or self.engine
         matches = self.matcher.match(record, engine)
         starts = {spec.name for spec, *_ in matches if spec.role == "start"} if matches else None
         if starts and life.restarts(record, starts):
@@ -106,7 +107,7 @@ class Collector:
             # A message that only one engine prints tells whose log this is where no prefix does (a refused command
             # line).
             told = (template.engine for _, template, *_ in matches if template.engine != "any")
-            life.run.engine = engine or next(told, "")
+            life.run.engine = own or next(told, "")
         if before:
             self._remember(life, record, matches)
             return
@@ -124,6 +125,8 @@ class Collector:
         for life in self._open.values():
             self._release(life)
             life.close()
+        for run in self.runs if self.engine else ():
+            self._name(run)
         kept = [run for run in self.runs if run.engine] or [run for run in self.runs if run.records]
         # Beside what was measured on a server, text in which nothing was understood is nobody's log.
         self.runs = [run for run in kept if run.engine or run.says_something() or not self.beside.any()]
@@ -134,6 +137,13 @@ class Collector:
         for number, run in enumerate(self.runs):
             run.id = number
         return self.runs
+
+    def _name(self, run: Run) -> None:
+        """Give a run the engine that the caller named where the log does not show one; what it shows counts more."""
+        if not run.engine and run.records:
+            run.engine = self.engine
+        elif run.engine and run.engine != self.engine:
+            run.assumed.append(f"--engine {self.engine} was given, but this is a log of {run.engine}: judged as such")
 
     def _release(self, life: Lifetime) -> None:
         """Give a run the records that were held back: it has gone on, or nothing followed."""
@@ -156,7 +166,7 @@ class Collector:
         return held[first:]
 
     def _begin(self, stream: str, source: str, restarts: int) -> Lifetime:
-        run = Run(id=len(self.runs), stream=stream, engine=self.engine)
+        run = Run(id=len(self.runs), stream=stream)
         run.sources.append(source)
         self.runs.append(run)
         if len(self.runs) > MOST_RUNS:
