@@ -125,10 +125,10 @@ def _addresses(group: argparse._ArgumentGroup) -> None:
         "--for",
         dest="length",
         metavar="TIME",
-        type=_seconds,
+        type=seconds,
         help="scrape for so long, such as 60s or 5m (default: two scrapes, 10 s apart)",
     )
-    group.add_argument("--every", metavar="TIME", type=_seconds, help="time between two scrapes (default: 5s)")
+    group.add_argument("--every", metavar="TIME", type=seconds, help="time between two scrapes (default: 5s)")
     group.add_argument("--bearer-token-file", metavar="FILE", help="send the token in FILE to every address")
 
 
@@ -146,16 +146,17 @@ def _format(name: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Read a length of time, seconds."""
     from diagnoser.timefilter import parse_bound
 
     try:
-        seconds = parse_bound(text).back
+        length = parse_bound(text).back
     except ValueError:
-        seconds = None
-    if not seconds or seconds < 0.1:
+        length = None
+    if not length or length < 0.1:
         raise argparse.ArgumentTypeError(f"'{text}' is no length of time such as 5s, 10m or 1h")
-    return seconds
+    return length
 
 
 def width(text: str) -> int:

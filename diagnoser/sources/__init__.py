@@ -26,7 +26,8 @@ def open_inputs(names: Sequence[str], stdin: BinaryIO | None, alone: bool = True
     ``names`` are files, folders (searched for logs, recursively) or ``-`` for ``stdin``; no name at all means ``-``.
     A source that is empty or binary is returned with its ``state`` and a problem as long as another one has content.
     What is in an archive stands in its place, under its names there; the archive's own name goes before them where it
-    is not the only input. Raises ``InputError`` for a name that does not exist or cannot be read, a folder without logs, standard input that
+    is not the only input.
+    Raises ``InputError`` for a name that does not exist or cannot be read, a folder without logs, standard input that
     is missing or asked for twice, and, unless it stands not ``alone``, when no input has any content.
     """
     sources: list[Source] = []
