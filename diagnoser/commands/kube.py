@@ -100,8 +100,8 @@ def _collect(
         )
     if not quiet:
         count = len(bundle.files) - 1
-        missing = f", {len(bundle.missing)} things could not be had (they are named in the report)"
-        _terminal.say(f"collected {count} files, {bundle.size:,} bytes{missing if bundle.missing else ''}")
+        missing = f"; not had, and named in the report: {len(bundle.missing)}" if bundle.missing else ""
+        _terminal.say(f"collected {count} files, {bundle.size:,} bytes{missing}")
 
 
 def _ask(collector: Collector, containers: list, args: argparse.Namespace, quiet: bool) -> None:  # type: ignore[type-arg]

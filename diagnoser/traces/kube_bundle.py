@@ -16,7 +16,6 @@ NAME = "kube-bundle"
 ORDER = 15
 KINDS = ("json",)
 SAMPLES = [
-    ('{"format": "diagnose-bundle/1", "not_collected": [{"what": "the events", "why": "forbidden"}]}', 1),
     ('{\n  "format": "diagnose-bundle/1",\n  "not_collected": []\n}\n', 0),
 ]
 
