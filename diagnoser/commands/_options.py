@@ -73,7 +73,9 @@ def parser() -> MainParser:
 
 
 def _output(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--format", metavar="NAME", type=_format, default="text", help=_Formats("output format: {}"))
+    group.add_argument(
+        "--format", metavar="NAME", type=report_format, default="text", help=_Formats("output format: {}")
+    )
     group.add_argument(
         "-o", "--output", metavar="FILE", help="write there, in one piece, instead of to standard output"
     )
@@ -137,7 +139,8 @@ def _asking(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--why-not", metavar="ID", help="the same; reads better for a rule that stayed silent")
 
 
-def _format(name: str) -> str:
+def report_format(name: str) -> str:
+    """Return the name of a format that there is."""
     from diagnoser import reports
 
     try:
