@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tarfile
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ import pytest
 from diagnoser import cli
 from diagnoser.commands import _kube_collect
 from diagnoser.commands._errors import CommandError
-from diagnoser.commands._kube_bundle import masked_log, masked_object
+from diagnoser.commands._kube_bundle import Bundle, masked_log, masked_object
 from diagnoser.commands._kube_target import containers_of, selector_of, target_of
 from diagnoser.commands._kubectl import Kubectl, named
 
@@ -513,12 +515,51 @@ def test_the_real_kubectl_takes_every_call(cluster: Cluster) -> None:
     assert len(seen) >= 4
 
 
-def test_the_program_is_found_by_kubectl(cluster: Cluster) -> None:
-    """kubectl turns the hyphen after the first word into an underscore; the script bears that name."""
-    import tomllib
-
+def test_the_program_has_the_name_that_kubectl_looks_for() -> None:
+    """A hyphen after the first word becomes an underscore."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert scripts["kubectl-diagnose_llm"] == "diagnoser.cli:kubectl_plugin"
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl here to find the plugin")
+def test_the_real_kubectl_finds_it(cluster: Cluster) -> None:
+    (cluster.home / "kubectl").unlink()
+    plugin = cluster.home / "kubectl-diagnose_llm"
+    code = "import sys; from diagnoser.cli import kubectl_plugin; sys.exit(kubectl_plugin())"
+    plugin.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(code)} "$@"\n')
+    plugin.chmod(0o755)
+    done = subprocess.run(
+        ["kubectl", "diagnose-llm", "--help"], env=cluster.environment(), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0 and done.stdout.startswith("usage: kubectl diagnose-llm"), done.stderr
+
+
+def test_a_log_larger_than_allowed(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_kube_collect, "MOST_LOG", 100_000)
+    for name, value in cluster.environment().items():
+        monkeypatch.setenv(name, value)
+    log = log_of("llm-0", minutes=59).encode() * 2
+    lines = log.splitlines(keepends=True)
+    replies = [
+        reply("logs --tail=20000", out=b"".join(lines[-40:]).decode()),
+        reply("logs", out=log[:100_000].decode()),
+    ]
+    (cluster.home / "replies.json").write_text(json.dumps(replies))
+    raw = io.BytesIO()
+    bundle = Bundle(raw, packed=False)
+    kubectl = Kubectl("kubectl", [], time.monotonic() + 30)
+    collector = _kube_collect.Collector(kubectl, target_of("llm-0", None), "prod", None, bundle)
+    (container,) = containers_of(pod())
+    collector.logs([container], lambda text: None)
+    bundle.close({})
+    (missing,) = bundle.missing
+    assert missing["what"] == "middle of the log of llm-0/vllm"
+    assert missing["by_hand"] == "kubectl logs --namespace=prod llm-0 --container=vllm --timestamps --prefix"
+    raw.seek(0)
+    with tarfile.open(fileobj=raw) as archive:
+        text = archive.extractfile("llm-0/vllm.log").read()  # type: ignore[union-attr]
+    assert text.startswith(lines[0]) and text.endswith(lines[-1])
+    assert b"--limit-bytes=100000" in (cluster.home / "asked.jsonl").read_bytes()
 
 
 def test_kubectl_is_not_there() -> None:

@@ -20,6 +20,7 @@ examples:
   diagnose --since 15m server.log           only the last quarter of an hour of the log
   diagnose --format json server.log         for programs; the schema is versioned
   diagnose http://localhost:8000 --for 60s  metrics of a running server, beside logs or alone
+  kubectl diagnose-llm deploy/llm -n prod   all of it, of all replicas, collected with kubectl
   diagnose explain memory.kv_cache_exhausted"""
 EXIT_CODES = """\
 exit code:
@@ -73,9 +74,7 @@ def parser() -> MainParser:
 
 
 def _output(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--format", metavar="NAME", type=report_format, default="text", help=_Formats("output format: {}")
-    )
+    group.add_argument("--format", metavar="NAME", type=_format, default="text", help=_Formats("output format: {}"))
     group.add_argument(
         "-o", "--output", metavar="FILE", help="write there, in one piece, instead of to standard output"
     )
@@ -127,10 +126,10 @@ def _addresses(group: argparse._ArgumentGroup) -> None:
         "--for",
         dest="length",
         metavar="TIME",
-        type=seconds,
+        type=_seconds,
         help="scrape for so long, such as 60s or 5m (default: two scrapes, 10 s apart)",
     )
-    group.add_argument("--every", metavar="TIME", type=seconds, help="time between two scrapes (default: 5s)")
+    group.add_argument("--every", metavar="TIME", type=_seconds, help="time between two scrapes (default: 5s)")
     group.add_argument("--bearer-token-file", metavar="FILE", help="send the token in FILE to every address")
 
 
@@ -139,8 +138,7 @@ def _asking(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--why-not", metavar="ID", help="the same; reads better for a rule that stayed silent")
 
 
-def report_format(name: str) -> str:
-    """Return the name of a format that there is."""
+def _format(name: str) -> str:
     from diagnoser import reports
 
     try:
@@ -149,17 +147,16 @@ def report_format(name: str) -> str:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def seconds(text: str) -> float:
-    """Read a length of time, seconds."""
+def _seconds(text: str) -> float:
     from diagnoser.timefilter import parse_bound
 
     try:
-        length = parse_bound(text).back
+        seconds = parse_bound(text).back
     except ValueError:
-        length = None
-    if not length or length < 0.1:
+        seconds = None
+    if not seconds or seconds < 0.1:
         raise argparse.ArgumentTypeError(f"'{text}' is no length of time such as 5s, 10m or 1h")
-    return length
+    return seconds
 
 
 def width(text: str) -> int:

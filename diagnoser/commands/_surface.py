@@ -76,7 +76,7 @@ def _surface(name: str, help_: str, parser: Parser, description: str) -> Surface
 def _option(command: str, action: argparse.Action, said: str, group: str) -> Option:
     metavar = str(action.metavar or action.dest.upper()) if action.nargs != 0 else ""
     values = tuple(getattr(action.type, "values", ()))
-    if action.type is _options.report_format:
+    if action.dest == "format" and not values:
         from diagnoser import reports
 
         values = tuple(sorted(reports.formats()))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from diagnoser.commands import _diagnose, _options, _terminal
 from diagnoser.commands._errors import CommandError
-from diagnoser.commands._options import seconds
+from diagnoser.commands._options import _seconds as seconds
 from diagnoser.commands._parser import Parser
 
 if TYPE_CHECKING:
