@@ -135,6 +135,16 @@ def test_links_and_secrets_in_a_zip() -> None:
     assert told(sources) == "link.log: is no plain file | locked.log: is encrypted"
 
 
+def test_a_window_as_large_as_the_archive_asks_for() -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        packed.writestr("a.log", LINE, zipfile.ZIP_LZMA)
+        packed.writestr("b.log", LINE, zipfile.ZIP_BZIP2)
+    sources = piped(out.getvalue())
+    assert [one.name for one in sources] == ["b.log", "stdin"]
+    assert told(sources) == "a.log: is packed in a way that is not read"
+
+
 def test_archives_in_archives() -> None:
     sources = piped(tarred({"ok.log": LINE, "inner.log": zipped({"x.log": LINE}), "i.log.gz": FORMS["tar.gz"](FILES)}))
     assert [one.state for one in sources] == ["ok", "binary", "binary"]

@@ -286,33 +286,36 @@ def test_a_forwarded_port_where_the_proxy_is_forbidden(cluster: Cluster) -> None
     assert called == ["port-forward", "--namespace=prod", "--address=127.0.0.1", "pod/llm-1", ":9000"]
 
 
-PARTIAL: list[tuple[str, list[dict[str, Any]], str]] = [
-    ("events", [reply("get events", **FORBIDDEN)], "events: forbidden"),
-    ("no answer", [reply("get events", out="<html>")], "events: the answer is no JSON"),
-    ("one log", [reply("logs llm-1", err="Error from server: Get \"https://10.0.0.9:10250/containerLogs\": dial tcp "
-                       "10.0.0.9:10250: i/o timeout\n", code=1)], "log of llm-1/vllm: unreachable: Get"),
-    ("a log that breaks off", [reply("logs llm-1", out=log_of("llm-1"), err="error: unexpected EOF\n", code=1)],
-     "bytes are there)"),
-    ("hangs", [reply("logs llm-1", sleep=30)], "log of llm-1/vllm: no end within"),
-    ("something holds the pipe", [reply("logs llm-1", child=30)], "log of llm-1/vllm: no end within"),
+#: Replies that fail, each with what must be told of it.
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    (reply("get events", **FORBIDDEN), "events: forbidden"),
+    (reply("logs llm-1", err='Error from server: Get "https://10.0.0.9:10250/containerLogs": dial tcp 10.0.0.9:10250: '
+           "i/o timeout\n", code=1), "log of llm-1/vllm: unreachable: Get"),
+    (reply("logs llm-10", out=log_of("llm-10"), err="error: unexpected EOF\n", code=1), "bytes are there)"),
 ]  # fmt: skip
+HANGING: list[tuple[dict[str, Any], str]] = [
+    (reply("get events", out="<html>"), "events: the answer is no JSON"),
+    (reply("logs llm-1", sleep=30), "log of llm-1/vllm: no end within"),
+    (reply("logs llm-10", child=30), "log of llm-10/vllm: no end within"),
+]
 
 
-@pytest.mark.parametrize(("replies", "told"), [case[1:] for case in PARTIAL], ids=[case[0] for case in PARTIAL])
+@pytest.mark.parametrize("failing", [REFUSED, HANGING], ids=["refused", "hanging"])
 def test_what_fails_is_named_and_the_rest_is_diagnosed(
-    cluster: Cluster, replies: list[dict[str, Any]], told: str
+    cluster: Cluster, failing: list[tuple[dict[str, Any], str]]
 ) -> None:
     started = time.monotonic()
-    report = cluster.report(replicas(*replies), "deploy/llm", "--no-metrics", "--timeout", "3s")
-    assert time.monotonic() - started < 15
+    replies = replicas(*(one for one, _ in failing))
+    report = cluster.report(replies, "deploy/llm", "--no-metrics", "--timeout", "2s")
+    assert time.monotonic() - started < 20
     problems = report["inputs"][-1]["problems"]
-    assert any(told in one for one in problems), problems
-    assert any("by hand: kubectl " in one for one in problems)
+    for _, told in failing:
+        assert any(told in one and "by hand: kubectl " in one for one in problems), problems
     assert "llm-10/vllm" in {run["stream"] for run in report["runs"]}
     pid = cluster.home / "child.pid"
-    if pid.exists():
+    if failing is HANGING:
         with pytest.raises(ProcessLookupError):
-            for _ in range(20):
+            for _ in range(40):
                 os.kill(int(pid.read_text()), 0)
                 time.sleep(0.1)
 
@@ -452,6 +455,41 @@ def test_ports_that_may_show_metrics(spec: dict[str, Any], ports: tuple[int, ...
     one["spec"]["containers"] = [{"name": "vllm", **spec}]
     (container,) = containers_of(one)
     assert container.ports == ports
+
+
+HOSTILE: list[Any] = [
+    {},
+    {"metadata": {"name": "x"}, "spec": [], "status": "gone"},
+    {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "--as=x"}, {"name": "../x"}, {"name": 7}, None]}},
+    {"metadata": {"name": "x", "annotations": [1]}, "spec": {"containers": [
+        {"name": "a", "image": 7, "args": {"a": 1}, "command": "x", "ports": {"a": 1}, "readinessProbe": [1],
+         "livenessProbe": {"httpGet": {"port": {"a": 1}}}}]},
+     "status": {"containerStatuses": [{"name": "a", "state": {"running": {"a": 1}}, "restartCount": "many"}]}},
+    {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "a", "ports": [{"containerPort": "9" * 9000}]}]},
+     "status": {"containerStatuses": [{"name": "a", "state": {"running": {"a": 1}}}]}},
+    {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "a"}]},
+     "status": {"containerStatuses": [{"name": "a", "state": {"waiting": "x"}}, {"name": "a", "state": [1]}]}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("thing", HOSTILE)
+def test_hostile_pods(thing: dict[str, Any]) -> None:
+    for one in containers_of(thing):
+        assert one.name == "a" and all(0 < port < 65536 for port in one.ports)
+    for owner in ({"kind": "X", "spec": {"selector": {"matchLabels": [1], "matchExpressions": "x"}}}, {"spec": 7}):
+        with pytest.raises(CommandError, match="does not tell which pods"):
+            selector_of(owner)
+
+
+@pytest.mark.parametrize("name", ["--kubeconfig=/etc/x", "../../x", "a b", "", None, 7])
+def test_names_from_the_cluster_are_no_options(
+    name: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = pod()
+    bad["metadata"]["name"] = name
+    assert cluster.failing([reply("get pods", out=json.dumps({"items": [bad]}))], monkeypatch, "-l", "a=b") == 2
+    assert "has no pods" in capsys.readouterr().err
+    assert len(cluster.asked()) == 1
 
 
 def test_a_sidecar_beside_an_engine_is_not_scraped() -> None:

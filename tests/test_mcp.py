@@ -140,6 +140,14 @@ def test_a_root_that_is_none() -> None:
         Agent(["nowhere"], False, Options())
 
 
+def test_devices_and_pipes_are_refused(tmp_path: Path) -> None:
+    """They may never end, and then neither would the call."""
+    os.mkfifo(tmp_path / "pipe.log")
+    for name in ("/dev/zero", str(tmp_path / "pipe.log")):
+        with pytest.raises(CommandError, match="neither a file nor a folder"):
+            Agent([], False, Options()).diagnose([name])
+
+
 def test_links_do_not_lead_out(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "out.log").write_text("x\n")

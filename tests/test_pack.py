@@ -49,7 +49,11 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(folder: Path, *arguments: str, log: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "diagnoser", *arguments],
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "DIAGNOSE_CACHE_DIR": "none"},
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}",
+            "DIAGNOSE_CACHE_DIR": str(folder / "cache"),
+        },
         input=log,
         capture_output=True,
         text=True,
@@ -77,7 +81,7 @@ def test_the_hook_is_a_valid_one() -> None:
     main.load_manifest(ROOT / ".pre-commit-hooks.yaml")
 
 
-@pytest.mark.parametrize(("change", "code"), [("", 0), (">= 3|>= 5", 1), ("title:|titel:", 2)])
+@pytest.mark.parametrize(("change", "code"), [("", 0), (">= 3|>= 5", 1)])
 def test_the_hook_tells_good_from_bad(change: str, code: int, tmp_path: Path) -> None:
     """Run what the hook runs, where it runs it: at the top of the pack's repository."""
     shutil.copytree(PACK, tmp_path / "repo")

@@ -119,6 +119,8 @@ class Agent:
                     raise CommandError(f"{shown}://…: no address is asked: this server runs without --allow-network")
                 addresses.append(name)
             else:
+                if Path(name).exists() and not (Path(name).is_file() or Path(name).is_dir()):
+                    raise CommandError(f"{name}: is neither a file nor a folder")  # a device or a pipe may never end
                 self._inside(name)
                 files.append(name)
         return files, addresses

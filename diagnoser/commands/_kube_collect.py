@@ -13,7 +13,7 @@ from diagnoser.commands import _kube_bundle
 from diagnoser.commands._errors import CommandError
 from diagnoser.commands._kube_bundle import Bundle
 from diagnoser.commands._kube_metrics import Metrics
-from diagnoser.commands._kube_target import Container, Target, containers_of, nearest, selector_of
+from diagnoser.commands._kube_target import Container, Target, containers_of, is_name, nearest, selector_of
 from diagnoser.commands._kubectl import Kubectl, Ran
 from diagnoser.traces._kube_documents import reach
 
@@ -54,11 +54,13 @@ class Collector:
         else:
             self._owner = self._asked([*asked, f"{target.kind}/{target.name}"])
             listed = self._asked([*asked, "pods", f"--selector={selector_of(self._owner)}"])
-        items = listed.get("items") if "items" in listed else [listed]
-        self.found = [one for one in items or () if isinstance(one, dict)]
+        items: Any = listed.get("items") if "items" in listed else [listed]
+        every = items if isinstance(items, list) else []
+        self.found = [one for one in every if isinstance(one, dict) and is_name(reach(one, ("metadata", "name")))]
         if not self.found:
             raise CommandError(self._nobody())
-        self.namespace = str(reach(self.found[0], ("metadata", "namespace")) or self.namespace)
+        own = reach(self.found[0], ("metadata", "namespace"))
+        self.namespace = own if is_name(own) else self.namespace
         self._place = [f"--namespace={self.namespace}"]
         for one in self.found[MOST_PODS:]:
             name = str(reach(one, ("metadata", "name")))

@@ -67,6 +67,11 @@ def checked_name(option: str, name: str | None) -> str | None:
     return name
 
 
+def is_name(value: Any) -> bool:
+    """Whether a value of the API is a name: what is none is never passed on, nor made a file's name."""
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
 def selector_of(owner: Mapping[str, Any]) -> str:
     """Return the selector of an owner's pods. Raises CommandError where nothing tells it."""
     kind, name = str(owner.get("kind")), str(reach(owner, ("metadata", "name")))
@@ -75,9 +80,9 @@ def selector_of(owner: Mapping[str, Any]) -> str:
     given = reach(owner, ("spec", "selector"))
     if isinstance(given, Mapping):
         nested = "matchLabels" in given or "matchExpressions" in given
-        labels = given.get("matchLabels", {}) if nested else given
-        terms = [f"{key}={value}" for key, value in (labels or {}).items()]
-        terms += [_term(one) for one in given.get("matchExpressions") or ()] if nested else []
+        labels = given.get("matchLabels") if nested else given
+        terms = [f"{key}={value}" for key, value in labels.items()] if isinstance(labels, Mapping) else []
+        terms += [_term(one) for one in _listed(given, "matchExpressions")] if nested else []
         if terms:
             return ",".join(terms)
     scale = reach(owner, ("status", "selector"))
@@ -87,7 +92,8 @@ def selector_of(owner: Mapping[str, Any]) -> str:
 
 
 def _term(one: Mapping[str, Any]) -> str:
-    key, values = one.get("key"), ",".join(map(str, one.get("values") or ()))
+    listed = one.get("values")
+    key, values = one.get("key"), ",".join(map(str, listed if isinstance(listed, list) else ()))
     forms = {
         "In": f"{key} in ({values})",
         "NotIn": f"{key} notin ({values})",
@@ -117,8 +123,11 @@ def containers_of(pod: Mapping[str, Any]) -> Iterator[Container]:
     for group, statuses in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
         told = {str(one.get("name")): one for one in _listed(pod, "status", statuses)}
         for one in _listed(pod, "spec", group):
+            if not is_name(one.get("name")):
+                continue
             state = told.get(str(one.get("name")), {})
             waiting = reach(state, ("state", "waiting"))
+            reason = reach(state, ("state", "waiting", "reason"))
             restarted = bool(state.get("restartCount")) or bool(reach(state, ("lastState", "terminated")))
             runs = bool(reach(state, ("state", "running"))) and group == "containers"
             serves = runs and (one in engines or not engines)
@@ -127,14 +136,15 @@ def containers_of(pod: Mapping[str, Any]) -> Iterator[Container]:
                 name=str(one.get("name")),
                 started=restarted or (bool(state.get("state")) and not waiting),
                 restarted=restarted,
-                waits=str((waiting or {}).get("reason") or "no status") if not runs else "",
+                waits=str(reason or "no status")[:80] if not runs else "",
                 ports=tuple(_ports(pod, one))[:_MOST_PORTS] if serves else (),
                 tls=serves and _tls(one),
             )
 
 
 def _engine(container: Mapping[str, Any]) -> tuple[str, list[tuple[str, Any]]]:
-    words = [[one for one in container.get(key) or () if isinstance(one, str)] for key in ("command", "args")]
+    given = [container.get(key) for key in ("command", "args")]
+    words = [[one for one in some if isinstance(one, str)] if isinstance(some, list) else [] for some in given]
     found = launch(str(container.get("image") or ""), words[0], words[1])
     return found.engine, [(flag, value) for flag, value, _ in found.flags]
 
@@ -147,12 +157,12 @@ def _ports(pod: Mapping[str, Any], container: Mapping[str, Any]) -> Iterator[int
     said.append(reach(pod, ("metadata", "annotations", "prometheus.io/port")))
     for probe in ("readinessProbe", "startupProbe", "livenessProbe"):
         port = reach(container, (probe, "httpGet", "port"))
-        said.append(named.get(port, port))
+        said.append(named.get(port, port) if isinstance(port, str) else port)
     said += [one.get("containerPort") for one in listed]
     said += [_PORTS[engine]] if engine in _PORTS else list(_PORTS.values())
     seen: set[int] = set()
     for port in said:
-        number = int(port) if str(port).isdecimal() else 0
+        number = int(port) if str(port).isdecimal() and len(str(port)) < 6 else 0
         if 0 < number < 65536 and number not in seen:
             seen.add(number)
             yield number

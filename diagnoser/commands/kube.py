@@ -144,7 +144,9 @@ def _cluster(args: argparse.Namespace) -> list[str]:
 
 def _context(kubectl: Kubectl) -> str:
     ran = kubectl.run(["config", "current-context"], 5.0, 4096)
-    return ran.out.decode("utf-8", "replace").strip()[:200] if ran.ok else ""
+    from diagnoser.reports.safe import line
+
+    return line(ran.out.decode("utf-8", "replace").strip()[:200]) if ran.ok else ""
 
 
 def _check_bundle(name: str | None) -> None:

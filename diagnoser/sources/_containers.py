@@ -26,6 +26,8 @@ _CONTENTS = 16 << 20
 #: Bytes at the end of a zip in which its table of contents is announced, comment included.
 _END = 66 << 10
 _SPOOL, _MOST_ZIP = 32 << 20, 4 << 30
+#: How members of a zip may be packed; LZMA's window is as large as the archive asks for.
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
 _EXTRA = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, RuntimeError, NotImplementedError, tarfile.TarError)
 
@@ -102,7 +104,11 @@ def _zipped(source: Source, report: Report) -> Iterator[Member]:
         for info in archive.infolist():
             mode = info.external_attr >> 16
             plain = stat.S_IFMT(mode) in (0, stat.S_IFREG)
-            unfit = "is encrypted" if info.flag_bits & 1 else "" if plain else "is no plain file"
+            unfit = "" if plain else "is no plain file"
+            if info.flag_bits & 1:
+                unfit = "is encrypted"
+            elif info.compress_type not in _PACKED:
+                unfit = "is packed in a way that is not read"
             yield Member(info.filename, info.is_dir(), "" if info.is_dir() else unfit, partial(_of_zip, archive, info))
 
 
