@@ -248,8 +248,8 @@ def test_replicas_and_their_metrics(cluster: Cluster) -> None:
         ("llm-10/vllm", "0.21.0"),
     ], "pages go to the pod that they are of"
     names = [one["name"] for one in report["inputs"]]
-    assert names == ["pods.json", "llm-1/metrics-1.prom", "llm-10/metrics-1.prom", "llm-1/vllm.log", "llm-10/vllm.log",
-                     "llm-1/metrics-2.prom", "llm-10/metrics-2.prom", "manifest.json"]  # fmt: skip
+    pages_ = [f"llm-{pod}/metrics-{number}.prom" for number in (1, 2) for pod in (1, 10)]
+    assert names == ["pods.json", "llm-1/vllm.log", "llm-10/vllm.log", *pages_, "manifest.json"]
     assert all(not one["problems"] for one in report["inputs"])
     with tarfile.open(cluster.home / "b.tar") as archive:
         text = archive.extractfile("pods.json").read().decode()  # type: ignore[union-attr]
@@ -318,6 +318,15 @@ def test_what_fails_is_named_and_the_rest_is_diagnosed(
             for _ in range(40):
                 os.kill(int(pid.read_text()), 0)
                 time.sleep(0.1)
+
+
+def test_metrics_that_hang_cost_no_log(cluster: Cluster) -> None:
+    report = cluster.report(replicas(reply("get --raw", sleep=30)), "deploy/llm", "--timeout", "3s")
+    assert {one["name"] for one in report["inputs"]} >= {"llm-1/vllm.log", "llm-10/vllm.log"}
+    told = report["inputs"][-1]["problems"]
+    assert len(told) == 2 and all("port" in one and "no time" in one for one in told)
+    tried = [words for words in cluster.asked() if "--raw" in words]
+    assert len(tried) == 2, "where nothing answers in time, no other port is tried"
 
 
 def test_previous_logs_that_are_gone_and_containers_that_have_not_started(cluster: Cluster) -> None:

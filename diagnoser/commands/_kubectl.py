@@ -103,7 +103,8 @@ class Kubectl:
     def forward(self, arguments: Sequence[str], seconds: float) -> Forward:
         """Start a call that lasts (port-forward); the caller closes it."""
         child = self._started(arguments)
-        return Forward(child, time.monotonic() + min(seconds, max(0.0, self._deadline - time.monotonic())))
+        end = time.monotonic() + min(seconds, max(0.0, self._deadline - time.monotonic()))
+        return Forward(child, end, self._stopped.is_set)
 
     def _started(self, arguments: Sequence[str]) -> Child:
         self.commands.append(shlex.join(self.words(*arguments)))
@@ -207,10 +208,10 @@ class Forward:
 
     _OPEN = re.compile(rb"Forwarding from 127\.0\.0\.1:(\d{1,5}) -> ")
 
-    def __init__(self, child: Child, end: float) -> None:
+    def __init__(self, child: Child, end: float, stopped: Callable[[], bool]) -> None:
         self._child = child
         self.port = 0
-        while time.monotonic() < end:
+        while time.monotonic() < end and not stopped():
             found = self._OPEN.search(child.out)
             if found is not None:
                 self.port = int(found[1])

@@ -117,12 +117,13 @@ def _ask(collector: Collector, containers: list, args: argparse.Namespace, quiet
         return
     from diagnoser.commands._live import forwarded
 
+    collector.events()
+    collector.logs(containers, say)
+    # Logs first: a network that lets no metrics through must not cost the time for them.
     metrics = collector.metrics(forwarded)
     try:
         started = time.monotonic()
         metrics.begin(containers)
-        collector.events()
-        collector.logs(containers, say)
         length = args.length or 10.0
         for moment in rounds(length, min(args.every or (5.0 if args.length else length), length), started):
             if not metrics.found:
