@@ -89,3 +89,8 @@ def _drop_output() -> None:
     from diagnoser.commands._terminal import drop_output
 
     drop_output()
+
+
+def kubectl_plugin() -> int:
+    """`kubectl-diagnose_llm`: what kubectl runs for `kubectl diagnose-llm`."""
+    return main(["kube", *sys.argv[1:]])

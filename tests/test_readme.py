@@ -64,7 +64,8 @@ def test_quoted_help_is_the_real_help() -> None:
 
 def test_every_option_named_is_one() -> None:
     text = "\n".join(
-        run([*sub, "--help"]).stdout for sub in ([], ["rules"], ["explain"], ["catalog"], ["compare"], ["ledger"])
+        run([*sub, "--help"]).stdout
+        for sub in ([], ["rules"], ["explain"], ["catalog"], ["compare"], ["ledger"], ["kube"])
     )
     known = set(re.findall(r"--[a-z][a-z-]+", text))
     pip = {"--group"}

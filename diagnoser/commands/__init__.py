@@ -1,6 +1,7 @@
 """Sub-commands. This folder is the list: a module whose name has no leading underscore is a sub-command.
 
-Each has ``HELP`` (one line) and ``main(arguments) -> exit code``. Modules with an underscore are what they share.
+Each has ``HELP`` (one line) and ``main(arguments) -> exit code``, and ``_parser()``, from which completion and the
+manual read its options. Modules with an underscore are what they share.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ examples:
   diagnose --since 15m server.log           only the last quarter of an hour of the log
   diagnose --format json server.log         for programs; the schema is versioned
   diagnose http://localhost:8000 --for 60s  metrics of a running server, beside logs or alone
+  kubectl diagnose-llm deploy/llm -n prod   all of it, of all replicas, collected with kubectl
   diagnose explain memory.kv_cache_exhausted"""
 EXIT_CODES = """\
 exit code:

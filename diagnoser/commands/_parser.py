@@ -111,18 +111,20 @@ class Parser(argparse.ArgumentParser):
             self.error(f"{variable}: {error}")
 
 
-def one_of(values: Iterable[str]) -> Callable[[str], str]:
-    """Return an argparse type that takes one of these words and names the nearest for any other."""
-    known = tuple(values)
+class one_of:  # noqa: N801 - reads like the functions that argparse takes for a type
+    """An argparse type that takes one of these words and names the nearest for any other."""
 
-    def convert(text: str) -> str:
-        if text in known:
+    def __init__(self, values: Iterable[str]) -> None:
+        self.values = tuple(values)
+
+    def __call__(self, text: str) -> str:
+        """Return the word. Raises ArgumentTypeError."""
+        if text in self.values:
             return text
         from diagnoser.knowledge.words import hint
 
+        known = self.values
         raise argparse.ArgumentTypeError(f"unknown value '{text}'{hint(text, known)} (one of {', '.join(known)})")
-
-    return convert
 
 
 def add_common(parser: Parser, rules: bool = True) -> argparse._ArgumentGroup:

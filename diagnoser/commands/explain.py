@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     base, vocabulary = _knowledge.load(args.rules)
     if args.all:
         return _write_all(base, vocabulary, args)
-    text = _list(base, vocabulary, args.format) if args.list else _page(args.name, base, vocabulary, args)
+    text = _list(base, vocabulary, args.format) if args.list else _page(args, base, vocabulary)
     _terminal.write(text, args.output, for_people=args.format == "text")
     return 0
 
@@ -57,22 +57,29 @@ def _parser() -> Parser:
     return parser
 
 
-def _page(name: str, base: RuleBase, vocabulary: Vocabulary, args: argparse.Namespace) -> str:
+def _page(args: argparse.Namespace, base: RuleBase, vocabulary: Vocabulary) -> str:
+    return page(
+        args.name, base, vocabulary, args.format, _terminal.render_options("never", None, bool(args.output)).width
+    )
+
+
+def page(name: str, base: RuleBase, vocabulary: Vocabulary, form: str, width: int = 100) -> str:
+    """Return the page of a rule or of a name of the vocabulary. Raises CommandError for what is neither."""
     from diagnoser.commands import _fieldpage, _pagetext, _rulepage
 
-    width = min(100, _terminal.render_options("never", None, args.output is not None).width)
+    width = min(100, width)
     rule = _find(name, base)
     if rule is not None:
-        page = _rulepage.describe(base.rules[rule], base, vocabulary)
-        if args.format == "json":
-            return _json(page)
-        return _pagetext.rule_markdown(page) if args.format == "markdown" else _pagetext.rule_text(page, width)
+        described = _rulepage.describe(base.rules[rule], base, vocabulary)
+        if form == "json":
+            return _json(described)
+        return _pagetext.rule_markdown(described) if form == "markdown" else _pagetext.rule_text(described, width)
     pages = _fieldpage.describe(name, base, vocabulary)
     if not pages:
         raise CommandError(_unknown(name, base, vocabulary))
-    if args.format == "json":
+    if form == "json":
         return _json(pages)
-    return _pagetext.field_markdown(pages) if args.format == "markdown" else _pagetext.field_text(pages, width)
+    return _pagetext.field_markdown(pages) if form == "markdown" else _pagetext.field_text(pages, width)
 
 
 def _find(name: str, base: RuleBase) -> str | None:

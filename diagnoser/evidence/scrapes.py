@@ -73,7 +73,16 @@ def by_server(pages: Sequence[Page]) -> list[Scrapes]:
         together = _rising([group[0] for group in groups])
         if together is not None:
             return [Scrapes("", together)]
-    return [Scrapes(name if len(groups) > 1 else "", group) for name, group in zip(names, groups, strict=True)]
+    several = len(groups) > 1
+    return [
+        Scrapes(name if several or in_pod(group[0].server) else "", group)
+        for name, group in zip(names, groups, strict=True)
+    ]
+
+
+def in_pod(server: str) -> bool:
+    """Whether a server is named as a container of a pod, ``POD/CONTAINER``, and not by an address or a label."""
+    return "/" in server and "://" not in server
 
 
 def _split(page: Page) -> Iterator[tuple[str, Page]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from diagnoser.evidence.metered import Metered
+from diagnoser.evidence.scrapes import in_pod
 from diagnoser.evidence.telemetry import in_clock
 from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.model import Run
@@ -58,6 +59,8 @@ def _writers(runs: Sequence[Run]) -> set[tuple[str, ...]]:
 
 def _same(stream: str, server: str) -> bool:
     """Whether a writer of a log and a scraped server bear one name: a pod's is part of ``pod/container``."""
+    if in_pod(stream) and in_pod(server):
+        return stream == server
     return server in stream or stream in server
 
 

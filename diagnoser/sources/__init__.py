@@ -1,4 +1,4 @@
-"""Where bytes come from: files, folders, rotated sets and standard input, decompressed and cut into numbered lines.
+"""Where bytes come from: files, folders, archives, rotated sets, standard input; decompressed, in numbered lines.
 
 ``open_inputs`` is the door. It decides what each input is from its content, never from its name alone, and reads
 nothing but the first bytes; ``Source.raw_lines`` then streams with bounded memory.
@@ -25,6 +25,8 @@ def open_inputs(names: Sequence[str], stdin: BinaryIO | None, alone: bool = True
 
     ``names`` are files, folders (searched for logs, recursively) or ``-`` for ``stdin``; no name at all means ``-``.
     A source that is empty or binary is returned with its ``state`` and a problem as long as another one has content.
+    What is in an archive stands in its place, under its names there; the archive's own name goes before them where it
+    is not the only input.
     Raises ``InputError`` for a name that does not exist or cannot be read, a folder without logs, standard input that
     is missing or asked for twice, and, unless it stands not ``alone``, when no input has any content.
     """
@@ -46,6 +48,10 @@ def open_inputs(names: Sequence[str], stdin: BinaryIO | None, alone: bool = True
         waiting = []
         sources.append(Source([Part(STDIN_NAME, stream=stdin)]))
     sources += [Source(parts) for parts in in_sets(waiting)]
+    if any(source.kind == "archive" for source in sources):
+        from diagnoser.sources.archive import unpacked  # few inputs are archives
+
+        sources = [one for source in sources for one in unpacked(source, bare=len(names) < 2)]
     if alone and not any(source.state == "ok" for source in sources):
         raise InputError("; ".join(problem.text for source in sources for problem in source.problems) or "no input")
     return sources

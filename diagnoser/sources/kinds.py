@@ -1,4 +1,4 @@
-"""What an input is, from its first bytes: a log, metrics, JSON, YAML, CSV, SQLite, what kubectl prints, or nothing."""
+"""What an input is, from its first bytes: a log, metrics, JSON, YAML, CSV, SQLite, an archive, or nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from diagnoser.patterns import lazily
 #: Files that are never text, by their first bytes, with what to tell the person.
 _BINARY = {
     b"\x7fELF": "an ELF program",
-    b"PK\x03\x04": "a zip archive: unpack it first",
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"%PDF-": "a PDF document",
@@ -22,7 +21,8 @@ _BINARY = {
     b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it first",
     b"LPKSHHRH": "a binary systemd journal: export it with journalctl -o json",
 }
-_TAR_AT = 257
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_TAR, _TAR_AT = b"ustar", 257
 #: More control or undecodable characters than this share, and it is not text. Logs cut in the middle of a character,
 #: holding terminal codes or a hole of NULs left by a truncating rotation stay far below.
 _MAX_STRANGE = 0.1
@@ -82,13 +82,15 @@ _REPORT_HEADER = lazily(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \(
 def sniff(head: bytes) -> tuple[str, str, str]:
     """Judge the first 64 KiB of an input: (kind, state, why it cannot be read).
 
-    ``kind`` is one of "log", "metrics", "json", "yaml", "kubectl", "csv", "reports", "printed", "sqlite", "unknown";
-    ``state`` is "ok", "empty" or "binary". The reason is "" when the state is "ok".
+``kind`` is one of "log", "metrics", "json", "yaml", "kubectl", "csv", "reports", "printed", "sqlite", "archive",
+    "unknown"; ``state`` is "ok", "empty" or "binary". The reason is "" when the state is "ok".
     """
     if not head.strip(b" \t\r\n"):
         return "unknown", "empty", "empty: nothing was written to it"
     if head.startswith(b"SQLite format 3\0"):
         return "sqlite", "ok", ""
+    if head.startswith(_ZIP) or head[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        return "archive", "ok", ""
     reason = _binary(head)
     if reason:
         return "unknown", "binary", reason
@@ -126,8 +128,6 @@ def _binary(head: bytes) -> str:
     for magic, what in _BINARY.items():
         if head.startswith(magic):
             return f"binary: {what}"
-    if head[_TAR_AT : _TAR_AT + 5] == b"ustar":
-        return "binary: a tar archive: unpack it first"
     # A safetensors file starts with the length of its JSON header.
     if head[8:10] == b'{"' and b"\0" in head[:8]:
         return "binary: safetensors model weights"

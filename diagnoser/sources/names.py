@@ -62,6 +62,11 @@ def expand(name: str, listed: set[tuple[int, int]]) -> Iterator[tuple[Path, str]
             yield path, str(path)
 
 
+def worth_opening(name: str) -> bool:
+    """Whether a file of a folder or an archive is opened that nobody named: it is not hidden, and called like a log."""
+    return not name.startswith(".") and _WORTH_OPENING.match(name) is not None
+
+
 def _fresh(status: os.stat_result, listed: set[tuple[int, int]]) -> bool:
     """Tell whether a file is new; pipes and devices may all carry the same numbers and always count as new."""
     identity = (status.st_dev, status.st_ino)
@@ -78,7 +83,7 @@ def _search(folder: Path) -> list[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(where, name)
-            if not name.startswith(".") and _WORTH_OPENING.match(name) and path.is_file() and os.access(path, os.R_OK):
+            if worth_opening(name) and path.is_file() and os.access(path, os.R_OK):
                 found.append(path)
         if len(found) > MAX_FILES:
             raise InputError(f"folder {folder} holds more than {MAX_FILES} log files: name a narrower one")

@@ -6,7 +6,7 @@ import codecs
 import stat
 from collections.abc import Callable, Iterator
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import BinaryIO
 
 from diagnoser.sources import compression
@@ -20,11 +20,22 @@ Report = Callable[[str], None]
 
 
 class Part:
-    """A file (by ``path``, can be read again) or an open ``stream`` (read once). ``name`` is shown in evidence."""
+    """A file (by ``path``, can be read again), a member of an archive (by ``opener``, likewise) or an open ``stream``.
 
-    def __init__(self, name: str, *, path: Path | None = None, stream: BinaryIO | None = None) -> None:
+    A stream is read once. ``name`` is shown in evidence.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        path: Path | None = None,
+        stream: BinaryIO | None = None,
+        opener: Callable[[], BinaryIO] | None = None,
+    ) -> None:
         self.name = name
         self.path = path
+        self._opener = opener
         self.compressed = ""
         self._stream = stream
         self._started: Iterator[bytes] | None = None
@@ -63,8 +74,15 @@ class Part:
         for text in self._late:
             report(text)
 
+    @property
+    def place(self) -> PurePath | None:
+        """Where the part lies among its rotations: its path, or its name in an archive; None for a stream."""
+        return self.path if self._opener is None else PurePosixPath(self.name)
+
     def _once(self) -> bool:
         """Tell what cannot be opened a second time: a pipe, a process substitution, standard input."""
+        if self._opener is not None:
+            return False
         return self.path is None or not stat.S_ISREG(self.path.stat().st_mode)
 
     def _content(self, size: int, report: Report) -> Iterator[bytes]:
@@ -79,7 +97,10 @@ class Part:
         return _in_utf8(blocks)
 
     def _raw(self, size: int, report: Report) -> Iterator[bytes]:
-        stream = self._stream if self.path is None else self.path.open("rb", buffering=0)
+        if self._opener is not None:
+            stream: BinaryIO | None = self._opener()
+        else:
+            stream = self._stream if self.path is None else self.path.open("rb", buffering=0)
         assert stream is not None
         done = 0
         try:
@@ -91,7 +112,7 @@ class Part:
                 raise
             report(f"reading stopped at byte {done:,}: {error.strerror or error}")
         finally:
-            if self.path is not None:
+            if self.path is not None or self._opener is not None:
                 stream.close()
 
 

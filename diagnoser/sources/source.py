@@ -58,6 +58,11 @@ class Source:
         alone = self.parts[0] if len(self.parts) == 1 else None
         return None if alone is None or alone.compressed else alone.path
 
+    @property
+    def head_bytes(self) -> bytes:
+        """The beginning of the content as it is, 64 KiB at most."""
+        return self._head
+
     def head(self) -> str:
         """Give the beginning of the content as text, 64 KiB at most."""
         return self._head.decode("utf-8", "replace")

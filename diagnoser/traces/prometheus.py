@@ -27,6 +27,8 @@ _TYPE = re.compile(r"# TYPE ([A-Za-z_:][A-Za-z0-9_:.]*) counter\b")
 #: Nearly all lines: no time, no quotes inside quotes, no blanks between labels.
 _PAIR = r'[A-Za-z_]\w*="[^"\\]*"'
 _PLAIN = re.compile(rf"[\w:]+(?:\{{((?:{_PAIR}(?:,{_PAIR})*,?)?)\}})?[ \t]+([-+0-9.eE]+|[-+]?Inf|NaN)\Z", re.ASCII)
+#: Whose page it is, in the comment with its time.
+_POD = re.compile(r"\bpod/([a-z0-9.-]{1,253}/[a-z0-9.-]{1,253})(?:\s|\Z)")
 _LABEL = re.compile(r'(\w+)="([^"]*)"', re.ASCII)
 _EXEMPLAR = re.compile(r"\s#\s\{.*\Z")
 
@@ -66,6 +68,7 @@ class _Reading:
         self._source, self._named, self._modified, self._wanted = source, named, modified, wanted
         self._faults = 0
         self._told: float | None = None
+        self._server = ""
         self._begin()
 
     def _begin(self) -> None:
@@ -117,6 +120,8 @@ class _Reading:
         elif not text.startswith(("# HELP", "# TYPE", "# UNIT")) and (when := moment(text)) is not None:
             done = self.close()
             self._told = when
+            pod = _POD.search(text)
+            self._server = pod[1] if pod is not None else ""
             return done
         return None
 
@@ -132,7 +137,16 @@ class _Reading:
             self.problems.append(Problem(self._source, None, "has no end: taken for a page that was cut"))
             del self._last[-1:]
         time = next((one for one in (self._stamp, self._told, self._named) if one is not None), None)
-        page = Page(self._source, "", time, self._samples, frozenset(self._counters), self._modified, self._others, cut)
+        page = Page(
+            self._source,
+            self._server,
+            time,
+            self._samples,
+            frozenset(self._counters),
+            self._modified,
+            self._others,
+            cut,
+        )
         counters, told = self._counters, self._told
         self._begin()
         # Scrapes that were joined without their comments keep the types that the first one declared.

@@ -1,0 +1,1 @@
+"""Rules of diagnose; nothing here is run."""
