@@ -82,7 +82,7 @@ _REPORT_HEADER = lazily(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \(
 def sniff(head: bytes) -> tuple[str, str, str]:
     """Judge the first 64 KiB of an input: (kind, state, why it cannot be read).
 
-``kind`` is one of "log", "metrics", "json", "yaml", "kubectl", "csv", "reports", "printed", "sqlite", "archive",
+    ``kind`` is one of "log", "metrics", "json", "yaml", "kubectl", "csv", "reports", "printed", "sqlite", "archive",
     "unknown"; ``state`` is "ok", "empty" or "binary". The reason is "" when the state is "ok".
     """
     if not head.strip(b" \t\r\n"):
