@@ -1,8 +1,8 @@
 """One shape out of several: how records of the facts become records of the catalogue.
 
 Every function takes one record and the versions read, and returns a new dict without empty fields. A record of the
-catalogue itself is a third shape and stays as it is, so that a release can be added to what is known already. A field that nobody
-here knows is an error: facts must not get lost because somebody added a column.
+catalogue itself is a third shape and stays as it is, so that a release can be added to what is known already. A field
+that nobody here knows is an error: facts must not get lost because somebody added a column.
 """
 
 from __future__ import annotations

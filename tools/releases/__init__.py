@@ -1,1 +1,1 @@
-"""Reads released engine versions from the package registry: flags, variables, metrics, messages. Nothing of them runs."""
+"""Reads released engines from the package registry: flags, variables, metrics, messages. Nothing of them runs."""

@@ -85,7 +85,9 @@ def _renew(args: argparse.Namespace) -> int:
         raise ValueError("renew: give --output, the folder for the facts")
     wanted = [(args.engine, one) for one in args.version]
     if not args.version:
-        wanted = [(engine, one) for engine in ([args.engine] if args.engine else sorted(ENGINES)) for one in _newer(engine)]
+        wanted = [
+            (engine, one) for engine in ([args.engine] if args.engine else sorted(ENGINES)) for one in _newer(engine)
+        ]
     if not wanted:
         print("the registry has nothing newer than the catalogue", file=sys.stderr)
     releases = [_read(args, *one) for one in wanted]

@@ -8,8 +8,11 @@ from typing import NamedTuple
 
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.wording import Gap, Token, literal_size, shared, source_tokens
-from tools.releases.release import Release
 from tools.releases.python import Unknown
+from tools.releases.release import Release
+
+#: Defaults that say the same: nothing.
+_EMPTY = (None, [], {}, False, "")
 
 
 class Agreement(NamedTuple):
@@ -35,7 +38,9 @@ def agreement(release: Release, catalog: Catalog) -> list[Agreement]:
     return made
 
 
-def _alive(catalog: Catalog, engine: str, version: str, first: str, last: str | None, absent: Iterable[str] = ()) -> bool:
+def _alive(
+    catalog: Catalog, engine: str, version: str, first: str, last: str | None, absent: Iterable[str] = ()
+) -> bool:
     versions = catalog.version_list(engine)
     assert versions is not None
     place = versions.position(version)
@@ -53,7 +58,9 @@ def _flags(release: Release, catalog: Catalog) -> Agreement:
     others = set()
     for flag in {id(one): one for one in catalog.flags(release.engine).values()}.values():
         if _alive(catalog, release.engine, release.version, flag.first, flag.last, flag.absent_in):
-            spelled = {s.name for s in flag.spellings if _alive(catalog, release.engine, release.version, s.first, s.last)}
+            spelled = {
+                s.name for s in flag.spellings if _alive(catalog, release.engine, release.version, s.first, s.last)
+            }
             others |= spelled
             known.add(next(iter(sorted(spelled & names)), flag.name))
     found = set(release.flags)
@@ -75,9 +82,9 @@ def _defaults(release: Release, catalog: Catalog) -> Agreement:
             continue
         known += 1
         told = history[-1].value
-        if told != mine.default and not (told in (None, [], {}, False, "") and mine.default in (None, [], {}, False, "")):
-            if str(told) != str(mine.default):
-                wrong.append(f"{name}: {told!r} in the catalogue, {mine.default!r} read")
+        empty = told in _EMPTY and mine.default in _EMPTY
+        if not empty and str(told) != str(mine.default):
+            wrong.append(f"{name}: {told!r} in the catalogue, {mine.default!r} read")
     return Agreement("defaults", known, known - len(wrong), tuple(wrong), ())
 
 
@@ -152,7 +159,9 @@ class Wordings:
         if pieces(text) in self.exact:
             return True
         lines = [line for line in text.split("\n") if len(pieces(line)) > 8]
-        return bool(lines) and all(pieces(line) in self.exact or self.near(line, optional)[0] >= self.ENOUGH for line in lines)
+        return bool(lines) and all(
+            pieces(line) in self.exact or self.near(line, optional)[0] >= self.ENOUGH for line in lines
+        )
 
     def near(self, text: str, optional: Iterable[str] = ()) -> tuple[float, str]:
         """Return the share of a wording's fixed text that the nearest text of the release has, and that text."""

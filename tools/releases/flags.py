@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from tools.releases.python import Unknown, Values, dotted, text_of
 
-
 #: Classes whose flags another command takes, not the server.
 _OTHER_PROGRAMS = frozenset({"BatchFrontendArgs"})
 
@@ -51,7 +50,10 @@ class FlagReader:
             if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
                 continue
             name, value = node.targets[0].id, node.value
-            if isinstance(value, ast.Call) and dotted(value.func).rpartition(".")[2] in ("get_kwargs", "_compute_kwargs"):
+            if isinstance(value, ast.Call) and dotted(value.func).rpartition(".")[2] in (
+                "get_kwargs",
+                "_compute_kwargs",
+            ):
                 given = dotted(value.args[0]).rpartition(".")[2] if value.args else ""
                 found[name] = (owner if given == "cls" else given, "")
             elif isinstance(value, ast.Subscript):
@@ -100,7 +102,9 @@ class FlagReader:
         kind, default, choices = ("", None, ()) if base is None else (base.kind, base.default, base.choices)
         negatable = base.negatable if base else False
         action = keys.get("action")
-        did = text_of(action) if isinstance(action, ast.Constant) else dotted(action).rpartition(".")[2] if action else ""
+        did = (
+            text_of(action) if isinstance(action, ast.Constant) else dotted(action).rpartition(".")[2] if action else ""
+        )
         if did == "store_true":
             kind, default = "bool", False
         elif did == "store_false":
@@ -124,7 +128,11 @@ class FlagReader:
 
     def _fields(self, owner: str) -> Iterator[Flag]:
         for field, item in self.values.classes.all_fields(owner).items():
-            if isinstance(item, ast.AnnAssign) and not field.startswith("_") and "ClassVar" not in ast.unparse(item.annotation):
+            if (
+                isinstance(item, ast.AnnAssign)
+                and not field.startswith("_")
+                and "ClassVar" not in ast.unparse(item.annotation)
+            ):
                 yield self._field("--" + field.replace("_", "-"), owner, field)
 
     def _field(self, name: str, owner: str, field: str) -> Flag:

@@ -64,4 +64,6 @@ def _level(node: ast.Call) -> str:
 
 def _docstrings(tree: ast.Module) -> set[int]:
     """Return the ids of texts that stand as statements: documentation."""
-    return {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}
+    return {
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }

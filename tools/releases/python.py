@@ -151,7 +151,9 @@ class Values:
             outer = dotted(node.value).rpartition(".")[2]
             if outer == "Literal":
                 plain = [one.value for one in inner if isinstance(one, ast.Constant)]
-                return plain + [got for one in inner if isinstance(one, ast.Name) for got in self.choices(one, depth + 1)]
+                return plain + [
+                    got for one in inner if isinstance(one, ast.Name) for got in self.choices(one, depth + 1)
+                ]
             if outer in ("Annotated", "A", "SkipValidation"):
                 inner = inner[:1]
             if outer in ("Optional", "Union", "Annotated", "A", "SkipValidation"):

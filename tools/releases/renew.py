@@ -23,7 +23,9 @@ class Tables:
         folder = catalog / engine
         self.engine = engine
         self.versions: list[str] = json.loads((folder / "versions.json").read_bytes())["read"]
-        self.rows = {name: _rows(folder / f"{name}.jsonl") for name in ("flags", "env", "metrics", "messages", "stats-fields")}
+        self.rows = {
+            name: _rows(folder / f"{name}.jsonl") for name in ("flags", "env", "metrics", "messages", "stats-fields")
+        }
         notes = folder / "metrics-notes.json"
         self.notes: Row = json.loads(notes.read_bytes()) if notes.is_file() else {}
 
@@ -94,7 +96,10 @@ def _flags(rows: list[Row], release: Release, last: Release | None, told: list[s
     # A flag that exists beats one that has gone and had the same spelling.
     for row in sorted(rows, key=lambda one: "last" in one):
         aliases = row.get("aliases", [])
-        spelled = [row["name"], *(one["name"] for one in aliases if "last" not in one or one["last"] == row.get("last"))]
+        spelled = [
+            row["name"],
+            *(one["name"] for one in aliases if "last" not in one or one["last"] == row.get("last")),
+        ]
         mine = next((by_name[name] for name in spelled if name in by_name), None)
         if mine is None or next((n for n in mine.names if n in left), None) is None:
             if "last" not in row:
@@ -225,7 +230,7 @@ def _names(release: Release) -> set[str]:
 
 
 def _messages(rows: list[Row], release: Release, last: Release | None, told: list[str], before: str) -> None:
-    """End wordings that the release has no longer; a wording of the same module that took one's place joins its message."""
+    """End wordings that the release has no longer; what took the place of one in its module joins its message."""
     index = Wordings(one.text for one in release.texts)
     previous = Wordings(one.text for one in last.texts) if last else None
     by_file: dict[str, list[Any]] = {}
@@ -243,7 +248,9 @@ def _messages(rows: list[Row], release: Release, last: Release | None, told: lis
                 continue  # printed by a library, or put together where no reading of the source sees it
             item["last"] = before
             item.pop("ranges", None)
-            near = [one for file in item.get("files", ()) for one in by_file.get(file, ()) if pieces(one.text) not in alive]
+            near = [
+                one for file in item.get("files", ()) for one in by_file.get(file, ()) if pieces(one.text) not in alive
+            ]
             share, text = Wordings(one.text for one in near).near(item["text"]) if near else (0.0, "")
             told.append(f"message {row['id']}: gone: {item['text'][:120]!r}")
             if share >= 0.5:

@@ -22,7 +22,10 @@ _FILES = {
         "metrics_mixin.py",
     ),
 }
-_MARKS = {"vllm": ("tokens/s", " reqs", "usage: ", "rate: ", "metrics: "), "sglang": ("#", "usage: ", "len: ", "graph", "throughput")}
+_MARKS = {
+    "vllm": ("tokens/s", " reqs", "usage: ", "rate: ", "metrics: "),
+    "sglang": ("#", "usage: ", "len: ", "graph", "throughput"),
+}
 
 
 def labels(engine: str, found: Iterable[Text]) -> set[str]:

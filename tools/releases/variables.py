@@ -32,11 +32,11 @@ def variables(tree: ast.Module, file: str, values: Values, prefixes: tuple[str, 
                 for key, value in zip(node.value.keys, node.value.values, strict=True):
                     if isinstance(key, ast.Constant) and isinstance(key.value, str):
                         yield Variable(key.value, "", _default_in(value, key.value, values), True, file)
-            elif isinstance(node.value, ast.Call) and dotted(node.value.func).startswith("Env"):
-                if isinstance(target, ast.Name) and _NAME.fullmatch(target.id):
-                    kind = dotted(node.value.func).removeprefix("Env").lower()
+            elif isinstance(node.value, ast.Call) and isinstance(target, ast.Name) and _NAME.fullmatch(target.id):
+                kind = dotted(node.value.func).rpartition(".")[2]
+                if kind.startswith("Env"):
                     first = node.value.args[0] if node.value.args else None
-                    yield Variable(target.id, kind, values.value(first), True, file)
+                    yield Variable(target.id, kind.removeprefix("Env").lower(), values.value(first), True, file)
         elif isinstance(node, ast.Call) and node.args and _READERS.search(dotted(node.func)):
             name = values.value(node.args[0])
             if isinstance(name, str) and _NAME.fullmatch(name) and name.startswith(prefixes):
@@ -46,11 +46,10 @@ def variables(tree: ast.Module, file: str, values: Values, prefixes: tuple[str, 
             name = values.value(node.slice)
             if isinstance(name, str) and name.startswith(prefixes) and isinstance(node.ctx, ast.Load):
                 yield Variable(name, "", Unknown(""), False, file)
-        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
-            if dotted(node.comparators[0]).endswith("environ"):
-                name = values.value(node.left)
-                if isinstance(name, str) and name.startswith(prefixes):
-                    yield Variable(name, "", Unknown(""), False, file)
+        elif isinstance(node, ast.Compare) and dotted(node.comparators[0]).endswith("environ"):
+            name = values.value(node.left)
+            if isinstance(name, str) and name.startswith(prefixes):
+                yield Variable(name, "", Unknown(""), False, file)
 
 
 def _default_in(node: ast.expr, name: str, values: Values) -> Any:
