@@ -12,7 +12,7 @@ from tools.releases.python import Unknown
 from tools.releases.release import Release
 
 #: Defaults that say the same: nothing.
-_EMPTY = (None, [], {}, False, "")
+_EMPTY: tuple[object, ...] = (None, [], {}, False, "")
 
 
 class Agreement(NamedTuple):

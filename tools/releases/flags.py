@@ -140,9 +140,8 @@ class FlagReader:
         item = self.values.classes.all_fields(owner).get(field)
         if not isinstance(item, ast.AnnAssign):
             return Flag((name,), "", Unknown(""), (), False, False, field)
-        written = ast.unparse(item.annotation)
+        plain = _plain_type(item.annotation)
         choices = tuple(self.values.choices(item.annotation))
-        plain = written.replace("Optional[", "").replace(" | None", "").strip("]")
         is_bool = plain.split("[")[-1].startswith("bool")
         kind = "bool" if is_bool else "enum" if choices else plain
         default = self.values.value(item.value) if item.value is not None else Unknown("required")
@@ -170,9 +169,8 @@ class FlagReader:
             others = self.values.value(keys["aliases"]) if "aliases" in keys else []
             names = (name, *(others if isinstance(others, list) else ()))
             plain = self._field(name, "", "")._replace(names=names, dest=field)
-            written = ast.unparse(parts[0])
             choices = self.values.value(keys["choices"]) if "choices" in keys else self.values.choices(parts[0])
-            kind = written.replace("Optional[", "").replace(" | None", "").rstrip("]")
+            kind = _plain_type(parts[0])
             help_text = text_of(keys.get("help")) if meta else text_of(parts[1])
             action = dotted(keys["action"]) if "action" in keys else ""
             yield plain._replace(
@@ -190,6 +188,12 @@ class FlagReader:
             if "_NS_PATH" in own:
                 found |= classes.all_fields(name)
         return found
+
+
+def _plain_type(node: ast.expr) -> str:
+    """Return a type as written, without "or nothing"."""
+    text = ast.unparse(node).strip("'").replace(" | None", "")
+    return text[len("Optional[") : -1] if text.startswith("Optional[") else text
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:

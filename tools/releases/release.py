@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -117,8 +118,8 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-def _variables(made: Release, found: object) -> None:
-    for one in found:  # type: ignore[attr-defined]
+def _variables(made: Release, found: Iterable[Variable]) -> None:
+    for one in found:
         known = made.variables.get(one.name)
         if known is None or (one.declared and not known.declared):
             made.variables[one.name] = one

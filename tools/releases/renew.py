@@ -13,7 +13,7 @@ from tools.releases.python import Unknown
 from tools.releases.release import ENGINES, Release
 
 Row = dict[str, Any]
-_EMPTY = (None, [], {}, False, "")
+_EMPTY: tuple[object, ...] = (None, [], {}, False, "")
 
 
 class Tables:
