@@ -104,7 +104,7 @@ def _file(path: Path) -> Iterator[Case]:
 
 
 def _spread(log: Sequence[Any], parts: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a log with every ``use: PART`` in place of what it names, ``<name>`` filled from ``with``."""
+    """Yield the entries of a log with what every ``use: PART`` names in its place, ``<name>`` filled from ``with``."""
     for one in log:
         if isinstance(one, dict) and "use" in one:
             if one["use"] not in parts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -95,10 +94,8 @@ class Score:
 
 def score(found: Sequence[Case], rule_ids: Sequence[str], knowledge: Knowledge) -> Score:
     """Run every case and count."""
-    verdicts = []
     with tempfile.TemporaryDirectory() as scratch:
-        for one in found:
-            verdicts.append(_verdict(one, _report(one, Path(scratch), knowledge)))
+        verdicts = [_verdict(one, _report(one, Path(scratch), knowledge)) for one in found]
     made = Score(verdicts, {name: Tally() for name in sorted(rule_ids)})
     for verdict in verdicts:
         for names, key in ((verdict.hit, "hits"), (verdict.missed, "misses"), (verdict.wrong, "false")):
@@ -129,8 +126,9 @@ def run(args: argparse.Namespace) -> int:
     """Score the cases that are named; print figures, or write the page with --output. Exit code 0."""
     if not args.what:
         raise CommandError("rules score: give folders or files of labelled cases, such as samples tests/cases")
+    found = cases(args.what)
     knowledge = Knowledge(Options(rules=tuple(args.rules or ())))
-    made = score(cases(args.what), list(knowledge.base.rules), knowledge)
+    made = score(found, list(knowledge.base.rules), knowledge)
     if args.output:
         from diagnoser.commands._scorepage import page
 
@@ -138,8 +136,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     for one in made.verdicts:
         if one.missed or one.wrong or not one.right:
-            said = f"missed {', '.join(one.missed) or '-'}; wrong {', '.join(one.wrong) or '-'}; first {one.first or '-'}"
+            parts = [("missed", one.missed), ("wrong", one.wrong), ("first", [one.first] if one.first else [])]
+            said = "; ".join(f"{word} {', '.join(names) or '-'}" for word, names in parts)
             _terminal.write(f"{one.case.name}: {said}; label {', '.join(one.case.causes) or 'healthy'}\n")
-    total = Counter(key for one in made.verdicts for key in (["right"] if one.right else []))
-    _terminal.write(f"{total['right']} of {len(made.verdicts)} cases right: root first, or nothing where nothing is wrong\n")
+    right = sum(one.right for one in made.verdicts)
+    _terminal.write(f"{right} of {len(made.verdicts)} cases right: root first, or nothing where nothing is wrong\n")
     return 0

@@ -11,11 +11,11 @@ _HEAD = """\
 
 Made by `diagnose rules score {names} -o docs/accuracy.md`; a test holds it current.
 
-Every rule against the labelled cases of this repository: the samples, which rules were written along with, and the cases
-under `tests/cases/`, which were written from how the engines log and labelled before they were run (what the first run
-said of them stands in [tests/cases/README.md](../tests/cases/README.md)). A case is *right* when its root cause is the
-first finding, or when nothing at warning or above is said of a healthy server. Findings below warning count as found and
-never as wrong.
+Every rule against the labelled cases of this repository: the samples, which rules were written along with, and the
+cases under `tests/cases/`, which were written from how the engines log and labelled before they were run (what the
+first run said of them stands in [tests/cases/README.md](../tests/cases/README.md)). A case is *right* when its root
+cause is the first finding, or when nothing at warning or above is said of a healthy server. Findings below warning
+count as found and never as wrong.
 """
 
 
@@ -25,11 +25,11 @@ def page(score: Score, names: Sequence[str]) -> str:
     sick = [one for one in verdicts if one.case.causes]
     well = [one for one in verdicts if not one.case.causes]
     hits, misses = sum(len(one.hit) for one in sick), sum(len(one.missed) for one in sick)
-    wrong = sum(len(one.wrong) for one in verdicts)
+    wrong, first = sum(len(one.wrong) for one in verdicts), sum(one.right for one in sick)
     out = [_HEAD.format(names=" ".join(names)), "## All cases", "", "| | |", "|---|---|"]
     out += [
         f"| cases with a cause | {len(sick)} |",
-        f"| root cause first | {sum(one.right for one in sick)} ({_share(sum(one.right for one in sick), len(sick))}) |",
+        f"| root cause first | {first} ({_share(first, len(sick))}) |",
         f"| labelled causes found | {hits} of {hits + misses} ({_share(hits, hits + misses)}) |",
         f"| healthy servers | {len(well)}, {sum(one.right for one in well)} without a finding at warning or above |",
         f"| findings at warning or above that no label has | {wrong} |",
@@ -54,8 +54,8 @@ def page(score: Score, names: Sequence[str]) -> str:
     out += ["", "## Confusion", "", "Cases whose first finding is not their root cause.", ""]
     if score.confusion:
         out += ["| root cause | first finding | cases |", "|---|---|---|"]
-        for (root, first), cases in sorted(score.confusion.items()):
-            out.append(f"| {_name(root, 'healthy')} | {_name(first, 'nothing')} | {', '.join(cases)} |")
+        for (root, said), cases in sorted(score.confusion.items()):
+            out.append(f"| {_name(root, 'healthy')} | {_name(said, 'nothing')} | {', '.join(cases)} |")
     else:
         out.append("None.")
     out += ["", "## Misses", ""]

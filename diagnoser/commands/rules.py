@@ -53,7 +53,9 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser("diagnose rules", DESCRIPTION, "DIAGNOSE_RULES", usage="diagnose rules ACTION [OPTION ...]")
     parser.add_argument("action", metavar="ACTION", nargs="?", type=one_of(_ACTIONS), help=", ".join(_ACTIONS))
-    parser.add_argument("what", metavar="WHAT", nargs="*", help="test: files, folders or ids; score: cases; new: the id")
+    parser.add_argument(
+        "what", metavar="WHAT", nargs="*", help="test: files, folders or ids; score: cases; new: the id"
+    )
     parser.add_argument(
         "--format", metavar="NAME", type=one_of(("text", "json")), default="text", help="list: text (default), json"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +229,13 @@ def _names(release: Release) -> set[str]:
     return set(release.metrics) | release.metric_words | {name + "_total" for name in release.metric_words}
 
 
+def _prints(index: Wordings, previous: Wordings | None, text: str, parts: Sequence[str]) -> bool:
+    """Tell whether a release prints a wording: letter for letter where the one before did, nearly where not."""
+    if previous is not None and pieces(text) in previous.exact:
+        return pieces(text) in index.exact
+    return index.has(text, parts)
+
+
 def _messages(rows: list[Row], release: Release, last: Release | None, told: list[str], before: str) -> None:
     """End wordings that the release has no longer; what took the place of one in its module joins its message."""
     index = Wordings(one.text for one in release.texts)
@@ -242,7 +249,7 @@ def _messages(rows: list[Row], release: Release, last: Release | None, told: lis
         alive = {pieces(item["text"]) for item in row["templates"] if "last" not in item}
         for item in list(row["templates"]):
             parts = item.get("optional", ())
-            if "last" in item or item.get("source") or index.has(item["text"], parts):
+            if "last" in item or item.get("source") or _prints(index, previous, item["text"], parts):
                 continue
             if previous is not None and not previous.has(item["text"], parts):
                 continue  # printed by a library, or put together where no reading of the source sees it

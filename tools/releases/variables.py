@@ -37,6 +37,9 @@ def variables(tree: ast.Module, file: str, values: Values, prefixes: tuple[str, 
                 if kind.startswith("Env"):
                     first = node.value.args[0] if node.value.args else None
                     yield Variable(target.id, kind.removeprefix("Env").lower(), values.value(first), True, file)
+                elif target.id.startswith(prefixes) and _names_itself(node.value, target.id):
+                    default = node.value.args[1] if len(node.value.args) > 1 else None
+                    yield Variable(target.id, "", values.value(default), True, file)
         elif isinstance(node, ast.Call) and node.args and _READERS.search(dotted(node.func)):
             name = values.value(node.args[0])
             if isinstance(name, str) and _NAME.fullmatch(name) and name.startswith(prefixes):
@@ -50,6 +53,11 @@ def variables(tree: ast.Module, file: str, values: Values, prefixes: tuple[str, 
             name = values.value(node.left)
             if isinstance(name, str) and name.startswith(prefixes):
                 yield Variable(name, "", Unknown(""), False, file)
+
+
+def _names_itself(node: ast.Call, name: str) -> bool:
+    """Tell whether a call's first argument is the name it is assigned to: ``X = Gated("X", True)``."""
+    return bool(node.args) and isinstance(node.args[0], ast.Constant) and node.args[0].value == name
 
 
 def _default_in(node: ast.expr, name: str, values: Values) -> Any:
