@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from diagnoser import assembling, reading
@@ -17,6 +18,7 @@ from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
 from diagnoser.judging import Judgement, judge
 from diagnoser.knowledge.catalog import UNRESOLVED
+from diagnoser.knowledge.stats_labels import known_labels
 from diagnoser.knowledge.versions import parse_version
 from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
@@ -114,6 +116,7 @@ class Session:
             window,
             self.knowledge.catalog.dest,
             self._gathered,
+            partial(known_labels, self.knowledge.catalog),
         )
 
     def _open(self, names: list[str], stdin: BinaryIO | None) -> list[Source]:

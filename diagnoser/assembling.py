@@ -9,6 +9,7 @@ from typing import Any
 import diagnoser
 from diagnoser import figures, needed
 from diagnoser.comparing.odd import odd
+from diagnoser.evidence import drift
 from diagnoser.findings import SCHEMA_VERSION, Check, Evidence, Input, Report, RunReport, Unknown, Unrecognised
 from diagnoser.judging import Judgement
 from diagnoser.knowledge.versions import parse_version
@@ -99,6 +100,7 @@ def _notes(judgement: Judgement, knowledge: Knowledge) -> list[str]:
     notes = [note.reason for note in said if note.state == "pass"]
     notes += figures.disagreements(run, knowledge.vocabulary)
     notes += run.assumed
+    notes += drift.sentences(run)
     if run.version and run.engine in ("vllm", "sglang"):
         newest = knowledge.catalog.newest(run.engine) or ""
         here, last = parse_version(run.version), parse_version(newest)

@@ -9,7 +9,7 @@ from operator import and_, eq, itemgetter, le
 
 from diagnoser import blocks
 from diagnoser.figurerows import FigureRow
-from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.model import Run
 from diagnoser.rules.rows import Rows, rows_of
 from diagnoser.table import Table
@@ -65,10 +65,12 @@ COMPARABLE = 5
 def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
     """Return the shown series of a run; medians over loaded rows, extremes over all."""
     out: dict[str, FigureRow] = {}
+    # Fields that no version read prints stand under their own labels, behind the others.
+    strange = [label for label in run.drift if label and label not in SHOWN]
     every = [(table, _busy(table)) for table in run.tables.values() if table.medium != "gpu"]
     every += [(rows.table, _worked(rows)) for rows in rows_of(run)[0] if rows.table.medium == "gpu"]
-    for name in SHOWN:
-        series = vocabulary.series.get(name)
+    for name in (*SHOWN, *strange):
+        series = vocabulary.series.get(name) or (Series(name, name, "", "gauge") if name in strange else None)
         if series is None:
             continue
         # Where several media tell a figure, the one with most rows shows its course best.

@@ -134,6 +134,16 @@ class Residue:
     last: Event
 
 
+@dataclass(slots=True)
+class Drift:
+    """Statistics lines with a field that no version read prints; without a ``label`` they cannot be read at all."""
+
+    label: str
+    origin: Origin
+    text: str
+    count: int = 1
+
+
 #: More lines than a file has; a float still tells neighbouring lines of ten thousand such files apart.
 _PART = 1e11
 
@@ -176,6 +186,7 @@ class Run:
     exposed: frozenset[str] = frozenset()
     requests: list[Requests] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
+    drift: dict[str, Drift] = field(default_factory=dict)
 
     def says_something(self) -> bool:
         """Whether anything in it was understood: a message, a statistic, a setting."""

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from diagnoser.envelopes import Peeler
 from diagnoser.evidence import Collector
 from diagnoser.evidence.collect import MOST_RUNS, MOST_STREAMS
+from diagnoser.evidence.drift import Known
 from diagnoser.evidence.facts import Compute, Dump
 from diagnoser.evidence.pods import Dest, plain_dest
 from diagnoser.findings import Input
@@ -87,12 +88,14 @@ def read(
     window: Window | None = None,
     dest: Dest = plain_dest,
     gathered: Sequence[Gathered] = (),
+    known: Known = lambda _: frozenset(),
 ) -> tuple[list[Run], list[Input]]:
     """Read every source to its end and return the runs and what could be read of each input.
 
-    ``dest`` gives the name that an engine's dumps have for a flag.
+    ``dest`` gives the name that an engine's dumps have for a flag, ``known`` the labels that some version of an engine
+    prints on its statistics lines.
     """
-    collector = Collector(vocabulary, matcher, Readers(), compute, engine, dest=dest)
+    collector = Collector(vocabulary, matcher, Readers(), compute, engine, dest=dest, known=known)
     inputs = [(_read_log if one.kind == "log" else _read_trace)(one, collector, window) for one in sources]
     inputs += [_take(one, collector, window) for one in gathered]
     runs = collector.finish()

@@ -16,20 +16,30 @@ from diagnoser.reports.safe import line
 if TYPE_CHECKING:
     from diagnoser.knowledge.catalog import Catalog
 
-HELP = "flags and messages by engine version: build, check, flag"
+HELP = "flags and messages by engine version: flag, diff, check, build"
 DESCRIPTION = """\
-  diagnose catalog flag NAME           what a flag is called, since when, and its default
-  diagnose catalog build FACTS_DIR     make the catalogue from facts read from engine releases
-  diagnose catalog check FACTS_DIR     say what differs from such facts; exit 1 when something does"""
-_ACTIONS = ("build", "check", "flag")
+  diagnose catalog flag NAME             what a flag is called, since when, and its default
+  diagnose catalog diff ENGINE OLD NEW   what changed between two versions
+  diagnose catalog check                 which rules the newest versions break; exit 1 when a stable one does
+  diagnose catalog check FACTS_DIR       say what differs from such facts; exit 1 when something does
+  diagnose catalog build FACTS_DIR       make the catalogue from facts read from engine releases
+  diagnose catalog versions              the versions that were read and seen, as docs/versions.md has them"""
+_ACTIONS = ("build", "check", "diff", "flag", "versions")
 _WIDTH, _COLUMN = 100, 16
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Dispatch to build, check or flag."""
+    """Dispatch to an action."""
     args = _parser().read(arguments)
+    if args.rest and args.action != "diff":
+        raise CommandError(f"catalog {args.action}: one argument is enough, not '{args.rest[0]}' too")
     if args.action == "flag":
         return _flag(args)
+    if args.action in ("diff", "versions") or (args.action == "check" and not args.what):
+        from diagnoser.commands import _standing
+
+        told = {"diff": _standing.diff, "versions": _standing.versions, "check": _standing.check}
+        return told[args.action](args)
     if not args.what:
         raise CommandError(f"catalog {args.action}: give the folder of facts")
     facts = Path(args.what)
@@ -53,7 +63,10 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser("diagnose catalog", DESCRIPTION, "DIAGNOSE_CATALOG", usage="diagnose catalog ACTION ...")
     parser.add_argument("action", metavar="ACTION", type=one_of(_ACTIONS), help=", ".join(_ACTIONS))
-    parser.add_argument("what", metavar="WHAT", nargs="?", help="folder of facts (build, check), or a flag (flag)")
+    parser.add_argument(
+        "what", metavar="WHAT", nargs="?", help="folder of facts (build, check), a flag (flag), an engine (diff)"
+    )
+    parser.add_argument("rest", metavar="VERSION", nargs="*", help="two versions (diff)")
     parser.add_argument("-o", "--output", metavar="DIR", help="folder of the catalogue (default: the one in use)")
     parser.add_argument("--engine", metavar="NAME", help="only this engine")
     parser.add_argument("--engine-version", metavar="VERSION", help="the version at hand")

@@ -10,21 +10,26 @@ from diagnoser.commands import _terminal
 from diagnoser.commands._errors import CommandError
 from diagnoser.commands._parser import Parser, add_common, one_of
 
-HELP = "list, test or write rules; print their schema"
+HELP = "list, test, score or write rules; print their schema"
 DESCRIPTION = """\
   diagnose rules list                  every rule with severity, status and title
   diagnose rules test [PATH ...]       load the rules and run the examples that they carry
+  diagnose rules score PATH ...        precision and recall of every rule on labelled cases
   diagnose rules schema                the JSON Schema of rule files, for editors
   diagnose rules new STAGE.CAUSE       write a commented skeleton of a rule"""
-_ACTIONS = ("list", "test", "schema", "new")
+_ACTIONS = ("list", "test", "score", "schema", "new")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Dispatch to list, test, schema or new."""
+    """Dispatch to list, test, score, schema or new."""
     parser = _parser()
     args = parser.read(arguments)
     if args.action is None:
         parser.error(f"rules: say what to do: {', '.join(_ACTIONS)}")
+    if args.action == "score":
+        from diagnoser.commands import _score
+
+        return _score.run(args)
     if args.action == "list":
         return _list(args)
     if args.action == "schema":
@@ -48,11 +53,13 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser("diagnose rules", DESCRIPTION, "DIAGNOSE_RULES", usage="diagnose rules ACTION [OPTION ...]")
     parser.add_argument("action", metavar="ACTION", nargs="?", type=one_of(_ACTIONS), help=", ".join(_ACTIONS))
-    parser.add_argument("what", metavar="WHAT", nargs="*", help="test: files, folders or ids; new: the id")
+    parser.add_argument(
+        "what", metavar="WHAT", nargs="*", help="test: files, folders or ids; score: cases; new: the id"
+    )
     parser.add_argument(
         "--format", metavar="NAME", type=one_of(("text", "json")), default="text", help="list: text (default), json"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="list, schema: write there")
+    parser.add_argument("-o", "--output", metavar="FILE", help="list, schema: write there; score: write the page there")
     parser.add_argument("--coverage", action="store_true", help="test: say which conditions no example decides")
     parser.add_argument("--junit", metavar="FILE", help="test: write results as JUnit XML too")
     parser.add_argument("--dir", metavar="DIR", help="new: folder of rules (default: rules)")

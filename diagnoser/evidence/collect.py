@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from diagnoser.evidence import drift, residue
 from diagnoser.evidence import facts as fact_room
-from diagnoser.evidence import residue
 from diagnoser.evidence.asked import Match, Matcher, Readers
 from diagnoser.evidence.beside import Beside
 from diagnoser.evidence.events import add_event, event_of
@@ -48,12 +48,14 @@ class Collector:
         compute: fact_room.Compute,
         engine: str = "",
         dest: Dest = plain_dest,
+        known: drift.Known = lambda _: frozenset(),
     ) -> None:
         self.vocabulary = vocabulary
         self.matcher = matcher
         self.readers = readers
         self.compute = compute
         self.engine = engine
+        self.known = known
         self.runs: list[Run] = []
         self.passed_over = 0
         self.forgotten = 0
@@ -200,6 +202,8 @@ class Collector:
             level = level or "ERROR"
         if level and (level in run.levels or len(run.levels) < _MOST_LEVELS):
             run.levels[level] = run.levels.get(level, 0) + 1
+        if not quiet and (record.kind == "stats" or drift.unread(record)):
+            drift.note(run, "", record)
         if not quiet and level in ("WARNING", "ERROR", "CRITICAL", "FATAL") and record.kind != "access":
             residue.keep(run, record, level, event_of(life, record, "", {}, 0))
 
@@ -233,5 +237,5 @@ class Collector:
 
     def _sampler(self, engine: str) -> Sampler:
         if engine not in self._samplers:
-            self._samplers[engine] = Sampler(self.vocabulary, engine, self._budget)
+            self._samplers[engine] = Sampler(self.vocabulary, engine, self._budget, self.known)
         return self._samplers[engine]

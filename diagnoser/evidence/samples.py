@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from diagnoser.evidence import drift
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Record, Run
@@ -57,11 +58,17 @@ class _Layout(NamedTuple):
 class Sampler:
     """Turns the statistics lines of one engine into rows."""
 
-    def __init__(self, vocabulary: Vocabulary, engine: str, budget: Budget) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, engine: str, budget: Budget, known: drift.Known = lambda _: frozenset()
+    ) -> None:
         self._budget = budget
+        self._engine, self._known = engine, known
         self._map = vocabulary.label_map(engine)
         self._kinds = {name: series.kind for name, series in vocabulary.series.items()}
         self._layouts: dict[tuple[str, ...], _Layout] = {}
+        #: Labels of a line to those among them that nobody knows; empty for every log of a version that was read.
+        self._strange: dict[tuple[str, ...], list[str]] = {}
+        self._fresh = False
         self._combine = {name: _COMBINE[one.combine] for name, one in vocabulary.series.items() if one.combine}
 
     def values(self, stats: StatsLine) -> dict[str, float]:
@@ -69,6 +76,7 @@ class Sampler:
         labels = tuple(stats.values)
         layout = self._layouts.get(labels)
         if layout is None:
+            self._fresh = True
             layout = self._layout(labels)
             if len(self._layouts) < _MOST_LAYOUTS:
                 self._layouts[labels] = layout
@@ -91,6 +99,8 @@ class Sampler:
     def add(self, run: Run, record: Record, stats: StatsLine) -> Mapping[str, float]:
         """Append one row to the run's table of that group and give it back."""
         row = self.values(stats)
+        if self._fresh or self._strange:
+            row = self._drift(run, record, stats, row)
         if row:
             table = run.tables.get(("log", stats.group))
             if table is None:
@@ -99,4 +109,20 @@ class Sampler:
                     return row
                 run.tables["log", stats.group] = table
             table.append(NAN if record.time is None else record.time, record.origin, record.text[:TEXT], row)
+        return row
+
+    def _drift(self, run: Run, record: Record, stats: StatsLine, row: dict[str, float]) -> dict[str, float]:
+        """Keep fields that no version read prints under their own labels; the row with them."""
+        labels = tuple(stats.values)
+        if self._fresh:
+            # Looked for once for each set of labels: lines that are known cost nothing.
+            self._fresh = False
+            unmapped = drift.unknown_fields(stats, record.text, self._map, frozenset())
+            strange = [label for label in unmapped if label not in self._known(self._engine)] if unmapped else []
+            if strange and len(self._strange) < _MOST_LAYOUTS:
+                self._strange[labels] = strange
+        for label in self._strange.get(labels, ()):
+            drift.note(run, label, record)
+            if label in stats.values and label in run.drift:
+                row[label] = stats.values[label]
         return row

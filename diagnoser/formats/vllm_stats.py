@@ -14,7 +14,9 @@ _STATS = lazily(
 _FIRST = frozenset("ERASPKD0123456789")
 _ENGINE = lazily(r"Engine (\d+): ")
 # "nan" and "inf" are left out on purpose: a field without a number is absent.
-_FIELD = lazily(r"([A-Z][A-Za-z ]{0,60}): (-?\d+(?:\.\d+)?)(%?)")
+# Labels of any spelling: a field that a later version adds is kept too. One release forgot the comma before "GPU KV";
+# of a list ("Per-position acceptance rate: 0.8, 0.7") no number is the field's.
+_FIELD = lazily(r"(?:^|[,:;.] |reqs )(#?[A-Za-z][A-Za-z0-9 _/()#-]{0,60}): (-?\d+(?:\.\d+)?)(?![\d.]*, -?\d)(%?)")
 _PAIR = lazily(r"(\w[\w ()/:.-]{0,80})=(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[,;\s]|$)")
 # V0 names the same quantities differently.
 _SPEC_LABELS = {

@@ -1,7 +1,8 @@
 """One shape out of several: how records of the facts become records of the catalogue.
 
-Every function takes one record and the versions read, and returns a new dict without empty fields. A field that nobody
-here knows is an error: facts must not get lost because somebody added a column.
+Every function takes one record and the versions read, and returns a new dict without empty fields. A record of the
+catalogue itself is a third shape and stays as it is, so that a release can be added to what is known already. A field
+that nobody here knows is an error: facts must not get lost because somebody added a column.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def flag(row: dict[str, Any], versions: list[str]) -> dict[str, Any]:
     aliases = []
     for alias in row.pop("aliases", []):
         if isinstance(alias, dict):
-            alias, *span = alias["name"], alias["first"], alias["last"]
+            alias, *span = alias["name"], alias["first"], alias.get("last")
         else:
             span = list(ranges.get(alias, (first, last)))
         aliases.append(_filled({"name": alias, "first": span[0], "last": span[1]}))
@@ -39,15 +40,15 @@ def flag(row: dict[str, Any], versions: list[str]) -> dict[str, Any]:
         "name": name,
         "first": first,
         "last": last,
-        "name_since": ranges[name][0] if name in ranges else None,
+        "name_since": ranges[name][0] if name in ranges else row.pop("name_since", None),
         "aliases": sorted(aliases, key=lambda alias: str(alias["name"])),
         "dest": dest if dest != name.lstrip("-").replace("-", "_") else None,
-        "type": row.pop("type"),
+        "type": row.pop("type", None),
         "nargs": row.pop("nargs", None),
         "choices": row.pop("choices", None),
         "choices_history": [_filled(item) for item in row.pop("choices_history", [])],
         "defaults": _defaults(row),
-        "unset": [_unset(item, versions) for item in unset],
+        "unset": row.pop("unset", None) or [_unset(item, versions) for item in unset],
     }
     keep = ("absent_in", "not_in", "negatable_since", "deprecated_in", "replaced_by", "config_field", "where", "group")
     made |= {key: row.pop(key, None) for key in (*keep, "meaning", "note")}
@@ -88,13 +89,13 @@ def message(row: dict[str, Any], _versions: list[str]) -> dict[str, Any]:
     """Normalise one message with all its wordings."""
     row = dict(row)
     origin = row.pop("source", None) or row.pop("origin", None)
-    wordings = row.pop("variants", None) or row.pop("formats")
+    wordings = row.pop("variants", None) or row.pop("templates", None) or row.pop("formats")
     made = {
         "id": row.pop("id"),
         "group": row.pop("group", None) or row.pop("topic", None),
         "level": row.pop("level", None) or row.pop("severity", None),
         "role": row.pop("role", None),
-        "causes": row.pop("causes"),
+        "causes": row.pop("causes", None),
         "source": origin if origin != "sglang" else None,
         "meaning": row.pop("meaning", None),
         "note": row.pop("note", None),
@@ -110,7 +111,7 @@ def _wording(item: dict[str, Any]) -> dict[str, Any]:
     item = dict(item)
     text = item.pop("template", None) or item.pop("text")
     ranges = item.pop("ranges", None)
-    files = item.pop("file", None) or item.pop("module", None)
+    files = item.pop("file", None) or item.pop("files", None) or item.pop("module", None)
     made = {
         # One facts file writes a line break as two characters, the other as one.
         "text": text.replace("\\n", "\n"),
@@ -132,7 +133,7 @@ def _first(row: dict[str, Any]) -> str:
 
 
 def _last(row: dict[str, Any]) -> str | None:
-    value = row.pop("last_seen") if "last_seen" in row else row.pop("last")
+    value = row.pop("last_seen") if "last_seen" in row else row.pop("last", None)
     return None if value is None else str(value)
 
 
@@ -142,6 +143,9 @@ def _defaults(row: dict[str, Any]) -> list[dict[str, Any]]:
     row.pop("default", None)  # the last of the history
     made = []
     for item in history:
+        if "rule" in item:
+            made.append(dict(item))
+            continue
         value, since = item["value"], item["since"] if "since" in item else item["from"]
         words = isinstance(value, str) and _WORDS.fullmatch(value)
         made.append({"since": since, "rule": value} if words else {"since": since, "value": value})

@@ -1,0 +1,1 @@
+"""Reads released engines from the package registry: flags, variables, metrics, messages. Nothing of them runs."""
