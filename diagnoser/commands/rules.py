@@ -10,21 +10,29 @@ from diagnoser.commands import _terminal
 from diagnoser.commands._errors import CommandError
 from diagnoser.commands._parser import Parser, add_common, one_of
 
-HELP = "list, test or write rules; print their schema"
+HELP = "list, test or write rules; export them as alerts for Prometheus"
 DESCRIPTION = """\
   diagnose rules list                  every rule with severity, status and title
   diagnose rules test [PATH ...]       load the rules and run the examples that they carry
   diagnose rules schema                the JSON Schema of rule files, for editors
-  diagnose rules new STAGE.CAUSE       write a commented skeleton of a rule"""
-_ACTIONS = ("list", "test", "schema", "new")
+  diagnose rules new STAGE.CAUSE       write a commented skeleton of a rule
+  diagnose rules export                alerting rules for Prometheus: what metrics can show (docs/alerting.md)"""
+_ACTIONS = ("list", "test", "schema", "new", "export")
+_FORMATS = ("text", "json", "prometheus", "promtool-tests")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Dispatch to list, test, schema or new."""
+    """Dispatch to list, test, schema, new or export."""
     parser = _parser()
     args = parser.read(arguments)
     if args.action is None:
         parser.error(f"rules: say what to do: {', '.join(_ACTIONS)}")
+    if args.action == "export":
+        from diagnoser.commands import _rulesexport
+
+        return _rulesexport.run(args)
+    if args.format not in _FORMATS[:2]:
+        parser.error(f"--format {args.format}: is for 'diagnose rules export'")
     if args.action == "list":
         return _list(args)
     if args.action == "schema":
@@ -50,12 +58,19 @@ def _parser() -> Parser:
     parser.add_argument("action", metavar="ACTION", nargs="?", type=one_of(_ACTIONS), help=", ".join(_ACTIONS))
     parser.add_argument("what", metavar="WHAT", nargs="*", help="test: files, folders or ids; new: the id")
     parser.add_argument(
-        "--format", metavar="NAME", type=one_of(("text", "json")), default="text", help="list: text (default), json"
+        "--format",
+        metavar="NAME",
+        type=one_of(_FORMATS),
+        default="text",
+        help="list: text (default), json; export: prometheus (default), promtool-tests",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="list, schema: write there")
+    parser.add_argument("-o", "--output", metavar="FILE", help="list, schema, export: write there")
     parser.add_argument("--coverage", action="store_true", help="test: say which conditions no example decides")
     parser.add_argument("--junit", metavar="FILE", help="test: write results as JUnit XML too")
     parser.add_argument("--dir", metavar="DIR", help="new: folder of rules (default: rules)")
+    from diagnoser.commands import _exportoptions
+
+    _exportoptions.add(parser)
     add_common(parser)
     return parser
 
