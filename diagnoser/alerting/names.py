@@ -18,8 +18,16 @@ MODEL = "model_name"
 _WHOLE = ("sglang:generation_tokens_total", "sglang:prompt_tokens_total", "sglang:cached_tokens_total")
 _WHOLE += ("sglang:process_cpu_seconds_total",)
 
+#: Metrics of an engine that do not name its model, by the beginnings of their names.
+_NAMELESS = ("vllm:cache_config_info", "sglang:http_", "sglang:process_cpu_seconds")
+
 #: Names of recorded series begin so.
 PREFIX = "diagnoser"
+
+
+def names_model(metric: str) -> bool:
+    """Whether a metric has the label of the model: the engines' own have it, those of Python and HTTP libraries do not."""
+    return metric.startswith(("vllm:", "sglang:")) and not metric.startswith(_NAMELESS)
 
 
 class CannotSayError(Exception):
@@ -62,7 +70,7 @@ class Metrics:
         spec = self.vocabulary.series.get(name) or self.vocabulary.facts[name]
         refs = [parse_ref(text) for text in spec.metric.get(self.engine, ())]
         names = [term.name for ref in refs for term in (*ref.terms, *ref.over)]
-        out = {MODEL} if all(name.startswith(("vllm:", "sglang:")) for name in names) else set()
+        out = {MODEL} if all(map(names_model, names)) else set()
         if self.rank and out and not any(name in _WHOLE for name in names):
             out.add(self.rank)
         return frozenset(out)

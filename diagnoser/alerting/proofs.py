@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from diagnoser.alerting.export import Exported, Told, Wanted
+from diagnoser.alerting.names import names_model
 from diagnoser.alerting.replay import Scrape, input_series, pages, resampled, rounded
 from diagnoser.knowledge.metricref import parse_ref
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -151,7 +152,7 @@ def _together(chosen: list[_Proof], wanted: Wanted, used: frozenset[str]) -> dic
         end = scrapes[-1].time
         for one in input_series(scrapes, end - length, end, step, f'job="llm",instance="{server}"', used):
             # The engines name their model in all of their metrics; the examples of the rules are shorter.
-            if one["series"].startswith(("vllm:", "sglang:")) and "model_name=" not in one["series"]:
+            if names_model(one["series"]) and "model_name=" not in one["series"]:
                 one["series"] = one["series"].removesuffix("}") + ',model_name="m"}'
             series.append(one)
         labels = ["cause", "severity"] if kind == "fires" and example.severity else ["cause"]
