@@ -98,9 +98,7 @@ def first_alerts(found: list[Recording], exported: Exported, promtool: str) -> d
 
 def judged(found: list[Recording], knowledge: Knowledge) -> dict[str, set[str]]:
     """Return what diagnose finds in the same pages, and in nothing else."""
-    return {
-        one.name: {cause.id for cause in Session(one.pages, knowledge=knowledge).report.findings} for one in found
-    }
+    return {one.name: {cause.id for cause in Session(one.pages, knowledge=knowledge).report.findings} for one in found}
 
 
 def table(
@@ -154,8 +152,6 @@ def main(arguments: list[str]) -> int:
         before, after = page.partition(BEGIN)[0], page.partition(END)[2]
         args.output.write_text(before + text + after, encoding="utf-8")
     return 0
-
-
 
 
 if __name__ == "__main__":

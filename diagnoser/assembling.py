@@ -10,7 +10,17 @@ import diagnoser
 from diagnoser import figures, needed
 from diagnoser.alerts import Alert
 from diagnoser.comparing.odd import odd
-from diagnoser.findings import SCHEMA_VERSION, Answered, Check, Evidence, Input, Report, RunReport, Unknown, Unrecognised
+from diagnoser.findings import (
+    SCHEMA_VERSION,
+    Answered,
+    Check,
+    Evidence,
+    Input,
+    Report,
+    RunReport,
+    Unknown,
+    Unrecognised,
+)
 from diagnoser.judging import Judgement
 from diagnoser.knowledge.versions import parse_version
 from diagnoser.latencies import spreads
@@ -67,8 +77,8 @@ def answered(alert: Alert, inputs: Sequence[Input], runs: Sequence[Run]) -> Answ
         note = "the alert's times are UTC and the log names no zone: --log-zone, such as +08:00, where its clock is not UTC"
     if not (alert.since or alert.until):
         note = "the alert tells no times: nothing was left out by time"
-    moments = [None if one is None else f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in (alert.since, alert.until)]
-    return Answered(alert.names, alert.status, *moments, list(alert.used), list(alert.unseen), alert.cause, note)
+    since, until = (None if one is None else f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in (alert.since, alert.until))
+    return Answered(alert.names, alert.status, since, until, list(alert.used), list(alert.unseen), alert.cause, note)
 
 
 #: Envelopes whose times name their zone.

@@ -108,7 +108,7 @@ class Aggregates:
         """Return the value when the window began, or later where there was none: PromQL knows no first."""
         out: Expr | None = None
         back = self.window.seconds
-        while back > 2 * self.window.interval:
+        while back >= self.window.interval:
             rows.offset = span(back)
             one = self._pooled("avg", rows, rows.narrowed(rows.value(subject), condition, overall))
             out = one if out is None else join("or", out, one)

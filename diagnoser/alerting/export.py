@@ -117,9 +117,7 @@ class _Engine:
         def keep(name: str, expr: Expr) -> str:
             return self._keep(name, expr, figures)
 
-        translator = Translator(
-            self._base, figures, self._wanted.slo, lambda name: self._cause(name, figures), keep
-        )
+        translator = Translator(self._base, figures, self._wanted.slo, lambda name: self._cause(name, figures), keep)
 
         try:
             holds = translator.truth(rule.when).true
@@ -139,14 +137,14 @@ class _Engine:
                 if condition is None or condition.op == "bool":
                     break
                 before = truth if before.never and before.exact else either(before, truth)
-        except CannotSayError as told:
-            translator.lost.setdefault(str(told))
+        except CannotSayError as fault:
+            translator.lost.setdefault(str(fault))
             holds, levels = LOST, {}
         if holds.always:
             holds, levels = LOST, {}
         exact = holds.exact and all(side.exact for side in levels.values())
-        told = tuple(translator.lost), tuple(translator.unseen), tuple(translator.nodes)
-        return _Case(holds, levels, exact, *told), figures
+        lost, unseen = tuple(translator.lost), tuple(translator.unseen)
+        return _Case(holds, levels, exact, lost, unseen, tuple(translator.nodes)), figures
 
     def _cause(self, name: str, figures: Aggregates) -> Truth:
         """Return for which servers another cause holds: it is worked out before, under a name of its own."""

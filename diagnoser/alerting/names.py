@@ -15,8 +15,12 @@ RANK = {"vllm": "engine", "sglang": "dp_rank"}
 ALIKE = {"sglang": "tp_rank, pp_rank, moe_ep_rank"}
 MODEL = "model_name"
 #: Levels that SGLang's tokenizer manager makes of the whole server, without a rank.
-_WHOLE = ("sglang:generation_tokens_total", "sglang:prompt_tokens_total", "sglang:cached_tokens_total")
-_WHOLE += ("sglang:process_cpu_seconds_total",)
+_WHOLE = (
+    "sglang:generation_tokens_total",
+    "sglang:prompt_tokens_total",
+    "sglang:cached_tokens_total",
+    "sglang:process_cpu_seconds_total",
+)
 
 #: Metrics of an engine that do not name its model, by the beginnings of their names.
 _NAMELESS = ("vllm:cache_config_info", "sglang:http_", "sglang:process_cpu_seconds")
@@ -196,7 +200,9 @@ class Metrics:
 
     def server(self, names: tuple[str, ...]) -> Expr:
         """Return a vector of every server of this engine."""
-        known = "requests.running" if self.refs("requests.running") else next((one for one in names if self.refs(one)), "")
+        known = (
+            "requests.running" if self.refs("requests.running") else next((one for one in names if self.refs(one)), "")
+        )
         if not known:
             raise CannotSayError("which servers there are")
         by = ", ".join((*SERVER, MODEL))

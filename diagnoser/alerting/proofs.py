@@ -30,7 +30,7 @@ class Proofs(NamedTuple):
 
     document: dict[str, Any]
     left: list[Left]
-    count: int
+    made: int
 
 
 class _Proof(NamedTuple):
@@ -95,9 +95,7 @@ def reduced(base: RuleBase, exported: Exported, engine: str) -> RuleBase:
     return out
 
 
-def _unfit(
-    example: Example, kind: str, scrapes: list[Scrape], one: Told | None, engine: str, wanted: Wanted
-) -> str:
+def _unfit(example: Example, kind: str, scrapes: list[Scrape], one: Told | None, engine: str, wanted: Wanted) -> str:
     if one is None or not one.levels:
         return f"not exported for {engine or 'what it shows'}"
     if kind == "fires" and example.severity and example.severity not in one.levels:
@@ -160,6 +158,8 @@ def _together(chosen: list[_Proof], wanted: Wanted, used: frozenset[str]) -> dic
         # Alerts that are pending count: how long they wait is the operator's choice and no part of the rule.
         alerts = f'ALERTS{{cause="{rule}",instance="{server}",severity=~"{levels}"}}'
         expected = [{"labels": f'{{cause="{rule}"{severity}}}', "value": 1}] if kind == "fires" else []
-        checks.append({"expr": f"max by ({', '.join(labels)}) ({alerts})", "eval_time": f"{length}s", "exp_samples": expected})
+        checks.append(
+            {"expr": f"max by ({', '.join(labels)}) ({alerts})", "eval_time": f"{length}s", "exp_samples": expected}
+        )
     name = "what must fire fires, and near misses do not"
     return {"name": name, "interval": f"{step}s", "input_series": series, "promql_expr_test": checks}

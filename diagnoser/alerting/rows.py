@@ -87,7 +87,11 @@ class Rows:
         if op == "not":
             return self.where(args[0], not wanted)
         if op in ("and", "or"):
-            return join(op if wanted else {"and": "or", "or": "and"}[op], *(self.where(one, wanted) for one in args))
+            return join(
+                op if wanted else {"and": "or", "or": "and"}[op],
+                self.where(args[0], wanted),
+                self.where(args[1], wanted),
+            )
         return join("!=" if wanted else "==", self.value(node), number(0))
 
     def bits(self, node: Node) -> Expr:

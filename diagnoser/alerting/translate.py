@@ -37,7 +37,13 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_SUMS: Mapping[str, Callable[[float, float], float]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_SUMS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "min": min,
+    "max": max,
+}
 _MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 #: What a server is while its metrics are scraped and its log is not read: attributes of the run.
 _RUN: Mapping[str, Any] = {"run.stats": 0.0, "run.end": "running", "run.complete_start": False}
@@ -172,15 +178,15 @@ class Translator:
                     return self._gone(found) if isinstance(found, Missing) else found
                 if name == "samples":
                     self.figures.window.need(other.args[0] * self.figures.window.interval)
-        one, two = self.value(left), self.value(right)
-        for value in (one, two):
+        first, second = self.value(left), self.value(right)
+        for value in (first, second):
             if isinstance(value, Missing):
                 return self._gone(value)
-        if isinstance(one, Known) and isinstance(two, Known):
-            return _constant(_COMPARE[op](one.value, two.value))
-        if isinstance(one, Known):
-            one, two, op = two, one, _MIRROR[op]
-        return _two_sides(op, _expr(one), _expr(two))
+        if isinstance(first, Known) and isinstance(second, Known):
+            return _constant(_COMPARE[op](first.value, second.value))
+        if isinstance(first, Known):
+            first, second, op = second, first, _MIRROR[op]
+        return _two_sides(op, _expr(first), _expr(second))
 
     def _flag(self, fact: Node, op: str, wanted: bool) -> Truth:
         name = fact.args[0]
@@ -222,7 +228,7 @@ class Translator:
             return self.figures.spread(node)
         if op == "else":
             return self._default(self.value(args[0]), self.value(args[1]))
-        if op in (*_SUMS, "/", "min", "max", "neg"):
+        if op in (*_SUMS, "/", "neg"):
             return self._arithmetic(op, [self.value(arg) for arg in args])
         if op == "if":
             return self._number_if(self.truth(args[0]), self.value(args[1]), self.value(args[2]))
@@ -277,7 +283,7 @@ class Translator:
         if isinstance(left, Known) and isinstance(right, Known):
             if op == "/":
                 return Known(left.value / right.value) if right.value else Missing(True, "a division by zero")
-            return Known({**_SUMS, "min": min, "max": max}[op](left.value, right.value))
+            return Known(_SUMS[op](left.value, right.value))
         if op not in ("min", "max"):
             below = _expr(right)
             if op == "/" and not isinstance(right, Known):

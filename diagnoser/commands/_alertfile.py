@@ -37,5 +37,7 @@ def _text(name: str, inputs: list[str]) -> str:
         except OSError as error:
             raise CommandError(f"--alert {name}: {error.strerror}") from None
     if len(data) > alerts.MOST_BYTES:
-        raise CommandError(f"--alert {name}: more than {alerts.MOST_BYTES >> 20} MiB; give the body of one notification")
+        raise CommandError(
+            f"--alert {name}: more than {alerts.MOST_BYTES >> 20} MiB; give the body of one notification"
+        )
     return data.decode("utf-8-sig", "replace")

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: Objects made and not freed between two looks for cycles.
 _NOW_AND_THEN = 20_000
 
+_CLOCK = "an alert is in UTC: --log-zone, such as +08:00, where the log's clock is not, or other files"
+
 _LEVELS = ("info", "warning", "critical")
 
 
@@ -136,7 +138,9 @@ def _alert(args: argparse.Namespace, inputs: list[str]) -> Alert | None:
     """Read the alert; its times stand in for --since and --until where these are not given."""
     if args.alert is None:
         if args.log_zone:
-            raise CommandError("--log-zone: is for --alert, whose times are UTC; --since and --until are in the log's clock")
+            raise CommandError(
+                "--log-zone: is for --alert, whose times are UTC; --since and --until are in the log's clock"
+            )
         return None
     from diagnoser.commands import _alertfile
 
@@ -176,6 +180,11 @@ def _print(report: Report, args: argparse.Namespace) -> int:
             window = f"--alert {args.alert} ({window})"
         why = f"; {window} may have left out all of it" if window else ""
         _terminal.say(f"error: nothing in the input is the log or another trace of an inference server{why}")
+        return 2
+    if report.alert is not None and not any(run.lines or run.scrapes for run in report.runs):
+        # Silence about the wrong hour would read as health.
+        told = f"--since {args.since}" + (f" --until {args.until}" if args.until else "")
+        _terminal.say(f"error: --alert {args.alert}: nothing of the input lies in its time ({told}); {_CLOCK}")
         return 2
     if args.output not in (None, "-") and not args.quiet:
         _terminal.say(f"{args.output}: {_summary(report)}")

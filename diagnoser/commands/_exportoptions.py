@@ -18,7 +18,11 @@ def add(parser: Parser) -> None:
     """Add them, in a group of their own."""
     group = parser.add_argument_group("export")
     group.add_argument(
-        "--engine", metavar="NAME", type=one_of((*ENGINES, "all")), default="all", help=f"all (default), {', '.join(ENGINES)}"
+        "--engine",
+        metavar="NAME",
+        type=one_of((*ENGINES, "all")),
+        default="all",
+        help=f"all (default), {', '.join(ENGINES)}",
     )
     group.add_argument("--manifest", action="store_true", help="a PrometheusRule for the operator, not a rule file")
     group.add_argument(
@@ -31,7 +35,12 @@ def add(parser: Parser) -> None:
         "--interval", metavar="TIME", type=_length(5), default=15, help="time between evaluations (default: 15s)"
     )
     group.add_argument(
-        "--labels", metavar="K=V", type=_label, action="append", default=[], help="label of every alert; may be repeated"
+        "--labels",
+        metavar="K=V",
+        type=_label,
+        action="append",
+        default=[],
+        help="label of every alert; may be repeated",
     )
     group.add_argument(
         "--severity",
@@ -42,7 +51,9 @@ def add(parser: Parser) -> None:
     )
     group.add_argument("--runbook-url", metavar="PREFIX", help="where docs/rules lies, for runbook_url")
     group.add_argument("--slo", metavar="LIST", type=objectives, help="objectives, such as ttft=500ms,tpot=50ms")
-    group.add_argument("--tests", metavar="FILE", help="also write unit tests for promtool, made from the rules' examples")
+    group.add_argument(
+        "--tests", metavar="FILE", help="also write unit tests for promtool, made from the rules' examples"
+    )
     group.add_argument("--explain", action="store_true", help="say of every rule why it is exported or not")
 
 

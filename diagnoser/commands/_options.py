@@ -106,7 +106,9 @@ def _scope(group: argparse._ArgumentGroup) -> None:
         metavar="FILE",
         help="body of an Alertmanager or Grafana webhook: its time, with 15 min before it, and its pod or instance",
     )
-    group.add_argument("--log-zone", metavar="OFFSET", help="with --alert: clock of a log without a zone, such as +08:00")
+    group.add_argument(
+        "--log-zone", metavar="OFFSET", help="with --alert: clock of a log without a zone, such as +08:00"
+    )
     group.add_argument("--engine", metavar="NAME", help="vllm, sglang, ...: when the log does not show it")
     group.add_argument("--engine-version", metavar="VERSION", help="such as 0.9.2, when the log does not show it")
     group.add_argument("--gpu", metavar="NAME", help="such as H100, when the log does not show it")

@@ -95,14 +95,16 @@ def _yaml(document: dict[str, Any]) -> str:
 
 def _proofs(knowledge: Knowledge, exported: Exported, wanted: Wanted, name: str) -> Proofs:
     """Make the tests; what is expected of an example is checked against what diagnose says of it."""
+    from copy import copy
+
     from diagnoser.alerting.proofs import proofs, reduced
-    from diagnoser.api import Knowledge, Options, Session
+    from diagnoser.api import Session
 
     known: dict[str, Knowledge] = {}
 
     def judge(engine: str, lines: list[str]) -> Mapping[str, str]:
         if engine not in known:
-            known[engine] = Knowledge(Options())
+            known[engine] = copy(knowledge)
             known[engine].base = reduced(knowledge.base, exported, engine)
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "pages.prom"
@@ -158,7 +160,6 @@ def _need(found: list[Told]) -> str:
 
 
 def _tested(made: Proofs, explain: bool) -> None:
-    _terminal.say(f"{made.count} examples became tests; {len(made.left)} did not" + ("" if explain else " (--explain)"))
+    _terminal.say(f"{made.made} examples became tests; {len(made.left)} did not" + ("" if explain else " (--explain)"))
     for one in made.left if explain else ():
         _terminal.say(f"no test: {one.rule}: {one.example}: {one.why}")
-
