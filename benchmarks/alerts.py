@@ -2,8 +2,8 @@
 
     python benchmarks/alerts.py RECORDINGS [--output docs/alerting.md]
 
-Every folder below RECORDINGS that holds ``case.yaml`` (with ``causes``: ids of rules, ``accept``: what may be found too)
-and two metrics pages or more is a recording; ``metrics-index.csv`` tells when each page was taken (``epoch``) and
+Every folder below RECORDINGS that holds ``case.yaml`` (with ``causes``: ids of rules, ``accept``: what may be found
+too) and two metrics pages or more is a recording; ``metrics-index.csv`` tells when each page was taken (``epoch``) and
 whether the server was under load (``phase``). Recordings last a minute or two, so rules are exported with a window of
 WINDOW seconds and fire at once (``for: 0s``); the defaults are slower by their own window and ``for``. Needs promtool.
 With --output the table between the marks in that page is renewed.

@@ -74,7 +74,7 @@ def answered(alert: Alert, inputs: Sequence[Input], runs: Sequence[Run]) -> Answ
     zoned = all(any(name in one.envelope for name in _ZONED) for one in logs)
     note = ""
     if logs and not zoned and (alert.since or alert.until):
-        note = "the alert's times are UTC and the log names no zone: --log-zone, such as +08:00, where its clock is not UTC"
+        note = "the alert's times are UTC and the log names no zone: --log-zone, such as +08:00, where it is not UTC"
     if not (alert.since or alert.until):
         note = "the alert tells no times: nothing was left out by time"
     since, until = (None if one is None else f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in (alert.since, alert.until))

@@ -161,7 +161,7 @@ class Plan:
 class Answered:
     """The alert that a report answers: its times in UTC, and which of its labels the inputs show.
 
-    ``cause`` is the finding that the alert was made of, "" for an alert of one's own. ``note`` says what is not certain.
+    ``cause`` is the finding that the alert was made of, "" for one of your own. ``note`` says what is not certain.
     """
 
     names: list[str]

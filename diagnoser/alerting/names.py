@@ -30,7 +30,7 @@ PREFIX = "diagnoser"
 
 
 def names_model(metric: str) -> bool:
-    """Whether a metric has the label of the model: the engines' own have it, those of Python and HTTP libraries do not."""
+    """Whether a metric has the label of the model: the engines' own have it, those of libraries do not."""
     return metric.startswith(("vllm:", "sglang:")) and not metric.startswith(_NAMELESS)
 
 

@@ -42,10 +42,8 @@ def join(operator: str, left: Expr, right: Expr, matching: str = "") -> Expr:
         two = f"{operator}{matching} {right.inside(level + (operator not in _FREE))}"
         short = "\n" not in one + two and len(one) + len(two) < _WIDTH
         return Expr(f"{one} {two}" if short else f"{one}\n{two}", level)
-    return Expr(
-        f"{left.inside(level + (level == COMPARE))} {operator}{matching} {right.inside(level + (operator not in _FREE))}",
-        level,
-    )
+    one, two = left.inside(level + (level == COMPARE)), right.inside(level + (operator not in _FREE))
+    return Expr(f"{one} {operator}{matching} {two}", level)
 
 
 def call(function: str, *arguments: Expr | str) -> Expr:

@@ -198,7 +198,7 @@ class Translator:
         return Truth(yes, no) if (op == "==") is wanted else Truth(no, yes)
 
     def _share(self, spread: Node, op: str, share: float) -> Truth:
-        """A share of more than 5 % lies above a level where the 95th percentile does."""
+        """Compare a share by its percentile: more than 5 % lie above a level where the 95th percentile does."""
         level = self.value(spread.args[2])
         found = self.figures.beyond(spread.args[1].args[0], share)
         if spread.args[3] not in (">", ">="):
