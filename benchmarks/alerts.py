@@ -136,7 +136,7 @@ def main(arguments: list[str]) -> int:
         sys.exit(f"no recordings in {args.recordings}")
     knowledge = Knowledge(Options())
     wanted = Wanted(window=WINDOW, interval=STEP, hold=0, least="info")
-    exported = export(knowledge.base, knowledge.vocabulary, knowledge.catalog, wanted)
+    exported = export(knowledge.base, knowledge.vocabulary, wanted)
     first = first_alerts(found, exported, promtool)
     healthy = sum(not one.causes for one in found)
     lasting = sorted(one.scrapes[-1].time - one.scrapes[0].time for one in found)

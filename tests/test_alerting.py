@@ -39,7 +39,7 @@ def knowledge() -> Knowledge:
 
 @pytest.fixture(scope="module")
 def exported(knowledge: Knowledge) -> Exported:
-    return export(knowledge.base, knowledge.vocabulary, knowledge.catalog, Wanted(least="info"))
+    return export(knowledge.base, knowledge.vocabulary, Wanted(least="info"))
 
 
 # Three values
@@ -91,7 +91,7 @@ def translated(knowledge: Knowledge, text: str, engine: str = "vllm", slo: dict[
         causes=base.rules,
         spreads=[name for name, one in vocabulary.series.items() if one.kind == "spread"],
     )
-    figures = Aggregates(Metrics(engine, vocabulary, knowledge.catalog, 15), Window(600, 15))
+    figures = Aggregates(Metrics(engine, vocabulary, 15), Window(600, 15))
     translator = Translator(base, figures, slo or {}, lambda _: Truth(NEVER, NEVER), lambda name, _: f"x:{name}")
     return translator.truth(check(parse(text), names, "bool"))
 

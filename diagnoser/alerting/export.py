@@ -10,7 +10,6 @@ from diagnoser.alerting.aggregates import Aggregates, Window, span
 from diagnoser.alerting.names import MODEL, PREFIX, SERVER, CannotSayError, Metrics
 from diagnoser.alerting.promql import LOST, NEVER, Expr, Side, Truth, both, either, join, number, without
 from diagnoser.alerting.translate import Translator
-from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.rules.model import SEVERITIES, Node, Rule, RuleBase
 from diagnoser.rules.texts import Placeholder, split
@@ -65,12 +64,12 @@ class _Case(NamedTuple):
     nodes: tuple[Node, ...] = ()
 
 
-def export(base: RuleBase, vocabulary: Vocabulary, catalog: Catalog, wanted: Wanted) -> Exported:
+def export(base: RuleBase, vocabulary: Vocabulary, wanted: Wanted) -> Exported:
     """Translate every rule that metrics can show."""
     groups: list[dict[str, Any]] = []
     told: list[Told] = []
     for engine in wanted.engines:
-        one = _Engine(base, Metrics(engine, vocabulary, catalog, wanted.interval), wanted)
+        one = _Engine(base, Metrics(engine, vocabulary, wanted.interval), wanted)
         alerts = []
         for rule in base.rules.values():
             if rule.status == "deprecated":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from diagnoser.alerting.promql import Expr, call, join, number
-from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.metricref import COUNTERS, MetricRef, Term, parse_ref
 from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.values import dataclass, field
@@ -44,7 +43,6 @@ class Metrics:
 
     engine: str
     vocabulary: Vocabulary
-    catalog: Catalog
     interval: int
     recorded: dict[str, Expr] = field(default_factory=dict)
 

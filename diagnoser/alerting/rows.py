@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnoser.alerting.names import CannotSayError, Metrics
-from diagnoser.alerting.promql import COMPARE, Expr, join, number
+from diagnoser.alerting.promql import Expr, join, number
 from diagnoser.rules.model import Node
 from diagnoser.rules.nodes import walk
 from diagnoser.values import dataclass
@@ -116,6 +116,3 @@ class Rows:
 
 def _defaulted(node: Node) -> bool:
     return node.op == "else" and isinstance(node.args[0], Node) and node.args[0].op == "series"
-
-
-__all__ = ["COMPARE", "OPPOSITE", "ORDER", "CannotSayError", "NotTold", "Rows"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from diagnoser.alerting.aggregates import Aggregates, Value
-from diagnoser.alerting.names import CannotSayError
+from diagnoser.alerting.numbers import Numbers, expr
 from diagnoser.alerting.promql import (
     ALWAYS,
     LOST,
@@ -19,7 +19,6 @@ from diagnoser.alerting.promql import (
     Truth,
     bits,
     both,
-    call,
     either,
     join,
     number,
@@ -37,28 +36,16 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_SUMS: Mapping[str, Callable[[float, float], float]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "min": min,
-    "max": max,
-}
 _MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-#: What a server is while its metrics are scraped and its log is not read: attributes of the run.
-_RUN: Mapping[str, Any] = {"run.stats": 0.0, "run.end": "running", "run.complete_start": False}
 _JOINING = ("symptom", "cause", "not", "and", "or", "else", "if")
-#: Nodes that only a log, or what it prints, can decide.
-_OF_LOGS = ("event", "events", "eventfield", "survived", "before", "after", "within", "arg", "argset", "isset")
 
 
 @dataclass(slots=True)
 class Translator:
     """Translates the conditions of one rule for one engine.
 
-    ``slo`` are objectives in seconds. ``cause`` answers for other causes, ``record`` gives an
-    expression a name. ``lost`` says what PromQL cannot work out, ``nodes`` where that stands,
-    ``unseen`` what no metric tells.
+    ``slo`` are objectives in seconds. ``cause`` answers for other causes, ``record`` gives an expression a name.
+    ``lost`` says what PromQL cannot work out, ``nodes`` where that stands, ``unseen`` what no metric tells.
     """
 
     base: RuleBase
@@ -69,6 +56,11 @@ class Translator:
     lost: dict[str, None] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     unseen: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> Numbers:
+        """The translator of what is compared."""
+        return Numbers(self.base, self.figures, self.slo, self.truth)
 
     def truth(self, node: Node) -> Truth:
         """Return for which servers a condition is true and for which it is false."""
@@ -105,7 +97,7 @@ class Translator:
         if op == "aggregate" and args[0] == "sustained":
             found = self.figures.sustained(args[1], args[3], args[4], args[5])
             return self._gone(found) if isinstance(found, Missing) else found
-        return self._of(self.value(node))
+        return self._of(self.numbers.value(node))
 
     def symptom(self, name: str) -> Truth:
         """Return a symptom: its value is recorded under its own name, so that conditions read like the rule."""
@@ -152,14 +144,14 @@ class Translator:
             inner = self.truth(node)
             there = either(inner.true, inner.false)
         else:
-            value = self.value(node)
+            value = self.numbers.value(node)
             if isinstance(value, Missing) and not value.exact:
                 return self._gone(value)
             there = ALWAYS if isinstance(value, Known) else NEVER if isinstance(value, Missing) else Side(value)
         return Truth(there, without(ALWAYS, there, self.figures.universe()))
 
     def _member(self, node: Node) -> Truth:
-        value = self.value(node.args[0])
+        value = self.numbers.value(node.args[0])
         if not isinstance(value, Known) or node.args[1].op != "list":
             return self._of(value if isinstance(value, Missing) else Missing(False, node.text))
         inside = value.value in [item.args[0] for item in node.args[1].args]
@@ -178,7 +170,7 @@ class Translator:
                     return self._gone(found) if isinstance(found, Missing) else found
                 if name == "samples":
                     self.figures.window.need(other.args[0] * self.figures.window.interval)
-        first, second = self.value(left), self.value(right)
+        first, second = self.numbers.value(left), self.numbers.value(right)
         for value in (first, second):
             if isinstance(value, Missing):
                 return self._gone(value)
@@ -186,7 +178,7 @@ class Translator:
             return _constant(_COMPARE[op](first.value, second.value))
         if isinstance(first, Known):
             first, second, op = second, first, _MIRROR[op]
-        return _two_sides(op, _expr(first), _expr(second))
+        return _two_sides(op, expr(first), expr(second))
 
     def _flag(self, fact: Node, op: str, wanted: bool) -> Truth:
         name = fact.args[0]
@@ -199,7 +191,7 @@ class Translator:
 
     def _share(self, spread: Node, op: str, share: float) -> Truth:
         """Compare a share by its percentile: more than 5 % lie above a level where the 95th percentile does."""
-        level = self.value(spread.args[2])
+        level = self.numbers.value(spread.args[2])
         found = self.figures.beyond(spread.args[1].args[0], share)
         if spread.args[3] not in (">", ">="):
             level = Missing(False, f"share() of {spread.args[1].args[0]} below a level")
@@ -207,112 +199,7 @@ class Translator:
             if isinstance(value, Missing):
                 return self._gone(value)
         assert isinstance(found, Expr)
-        return _two_sides(op, found, _expr(level))
-
-    def value(self, node: Node) -> Value:
-        """Return a number, or a text that is the same for every server."""
-        op, args = node.op, node.args
-        if op in ("number", "text", "bool"):
-            return Known(args[0])
-        if op in _OF_LOGS:
-            return Missing(True, _messages(node))
-        if op == "run":
-            return self._run(args[0])
-        if op in ("fact", "knob"):
-            return self._fact(args[0] if op == "fact" else self.figures.metrics.vocabulary.knobs[args[0]].fact)
-        if op == "aggregate":
-            return self.figures.answer(node)
-        if op == "ranked":
-            return self.figures.ranked(node)
-        if op == "spread":
-            return self.figures.spread(node)
-        if op == "else":
-            return self._default(self.value(args[0]), self.value(args[1]))
-        if op in (*_SUMS, "/", "neg"):
-            return self._arithmetic(op, [self.value(arg) for arg in args])
-        if op == "if":
-            return self._number_if(self.truth(args[0]), self.value(args[1]), self.value(args[2]))
-        return Missing(False, node.text)
-
-    def _run(self, name: str) -> Value:
-        if name == "engine":
-            return Known(self.figures.metrics.engine)
-        if name == "run.served":  # every other condition asks for work
-            return Known(True)
-        if name == "run.scrapes":
-            return Known(float(self.figures.window.seconds // self.figures.window.interval))
-        return Known(_RUN[name]) if name in _RUN else Missing(False, name)
-
-    def _fact(self, name: str) -> Value:
-        head, _, objective = name.partition(".")
-        if head == "slo":
-            return Known(self.slo[objective]) if objective in self.slo else Missing(True, "objectives (--slo)")
-        try:
-            found = self.figures.metrics.fact(name, self.figures.by)
-        except CannotSayError as told:
-            return Missing(False, str(told))
-        if found is not None:
-            self.figures.seen.add(name)
-            return found
-        derived = self.base.derived.get(name)
-        return Missing(True, name) if derived is None else self.value(derived)
-
-    def _default(self, first: Value, second: Value) -> Value:
-        if isinstance(first, Known) or (isinstance(first, Missing) and not first.exact):
-            return first
-        if isinstance(first, Missing):
-            return second
-        if isinstance(second, Missing):
-            return first if second.exact else second
-        if isinstance(second, Known):
-            second = join("+", join("*", number(0), self.figures.universe()), _expr(second))
-        return join("or", first, second)
-
-    def _arithmetic(self, op: str, parts: list[Value]) -> Value:
-        for part in parts:
-            if isinstance(part, Missing):
-                return part
-        if op == "neg":
-            op, parts = "*", [Known(-1.0), *parts]
-        out = parts[0]
-        for part in parts[1:]:
-            out = self._two(op, out, part)
-        return out
-
-    def _two(self, op: str, left: Value, right: Value) -> Value:
-        if isinstance(left, Known) and isinstance(right, Known):
-            if op == "/":
-                return Known(left.value / right.value) if right.value else Missing(True, "a division by zero")
-            return Known(_SUMS[op](left.value, right.value))
-        if op not in ("min", "max"):
-            below = _expr(right)
-            if op == "/" and not isinstance(right, Known):
-                below = join("!=", below, number(0))
-            return join(op, _expr(left), below)
-        if isinstance(left, Known) or isinstance(right, Known):
-            held, level = (right, left) if isinstance(left, Known) else (left, right)
-            return call("clamp_max" if op == "min" else "clamp_min", _expr(held), _expr(level))
-        a, b = _expr(left), _expr(right)
-        first, second = ("<=", "<") if op == "min" else (">=", ">")
-        return join("or", join(first, a, b), join(second, b, a))
-
-    def _number_if(self, condition: Truth, then: Value, otherwise: Value) -> Value:
-        if condition.true.always or condition.false.always:
-            return then if condition.true.always else otherwise
-        return Missing(False, "if() over metrics")
-
-
-def _messages(node: Node) -> str:
-    if node.op in ("arg", "argset", "isset"):
-        return f"the argument {node.args[0]}"
-    first = node.args[0]
-    inner = next((arg for arg in node.args if isinstance(arg, Node)), None)
-    return f"messages of the log ({first if isinstance(first, str) and inner is None else inner and inner.args[0]})"
-
-
-def _expr(value: Value) -> Expr:
-    assert not isinstance(value, Missing)
-    return value if isinstance(value, Expr) else number(float(value.value))
+        return _two_sides(op, found, expr(level))
 
 
 def _two_sides(op: str, left: Expr, right: Expr) -> Truth:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 from diagnoser.commands._objectives import objectives
 from diagnoser.commands._parser import Parser, one_of
@@ -57,7 +58,7 @@ def add(parser: Parser) -> None:
     group.add_argument("--explain", action="store_true", help="say of every rule why it is exported or not")
 
 
-def _length(least: int):  # type: ignore[no-untyped-def]
+def _length(least: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         from diagnoser.timefilter import parse_bound
 

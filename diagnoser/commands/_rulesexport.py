@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         runbooks=args.runbook_url or RUNBOOKS,
         slo=args.slo or {},
     )
-    exported = export(knowledge.base, knowledge.vocabulary, knowledge.catalog, wanted)
+    exported = export(knowledge.base, knowledge.vocabulary, wanted)
     if not exported.groups:
         raise CommandError("rules export: no rule is left to export; lower --severity or choose another --engine")
     if args.format == "promtool-tests" or args.tests:
