@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from diagnoser import assembling, reading
+from diagnoser import alerts, assembling, reading
 from diagnoser.evidence.facts import settle
 from diagnoser.evidence.sweep import sweep_facts
 from diagnoser.evidence.tails import tail_facts
@@ -61,6 +61,8 @@ class Session:
         _check(options)
         self.knowledge = knowledge or Knowledge(options)
         self.runs, self.inputs = self._read([os.fspath(name) for name in inputs], stdin)
+        if options.alert is not None:
+            self.runs = alerts.select(options.alert, self.runs)
         for run in self.runs:
             self._settle(run)
         starts: Counter[tuple[str, ...]] = Counter()
@@ -72,6 +74,8 @@ class Session:
             self.judgements.append(judge(run, base, vocabulary, options.inference, context))
             starts[writer] += 1
         self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge)
+        if options.alert is not None:
+            self.report.alert = assembling.answered(options.alert, self.inputs, self.runs)
 
     def why(self, rule_id: str) -> list[tuple[Run, Any]]:
         """Return for every run the evaluation tree of one rule's condition. Raises UsageError for an unknown id."""

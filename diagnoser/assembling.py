@@ -8,13 +8,25 @@ from typing import Any
 
 import diagnoser
 from diagnoser import figures, needed
+from diagnoser.alerts import Alert
 from diagnoser.comparing.odd import odd
 from diagnoser.evidence import drift
-from diagnoser.findings import SCHEMA_VERSION, Check, Evidence, Input, Report, RunReport, Unknown, Unrecognised
+from diagnoser.findings import (
+    SCHEMA_VERSION,
+    Answered,
+    Check,
+    Evidence,
+    Input,
+    Report,
+    RunReport,
+    Unknown,
+    Unrecognised,
+)
 from diagnoser.judging import Judgement
 from diagnoser.knowledge.versions import parse_version
 from diagnoser.latencies import spreads
 from diagnoser.loading import Knowledge
+from diagnoser.model import Run
 from diagnoser.objectives import objectives
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
@@ -55,6 +67,23 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
         rules={"fired": len(fired), "clear": len(clear), "unknown": len(unknown), "not_applicable": 0},
         odd=odd(runs, findings),
     )
+
+
+def answered(alert: Alert, inputs: Sequence[Input], runs: Sequence[Run]) -> Answered:
+    """Say which alert a report answers, and where its clock may not be the log's."""
+    logs = [one for one in inputs if one.kind == "log"]
+    zoned = all(any(name in one.envelope for name in _ZONED) for one in logs)
+    note = ""
+    if logs and not zoned and (alert.since or alert.until):
+        note = "the alert's times are UTC and the log names no zone: --log-zone, such as +08:00, where it is not UTC"
+    if not (alert.since or alert.until):
+        note = "the alert tells no times: nothing was left out by time"
+    since, until = (None if one is None else f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in (alert.since, alert.until))
+    return Answered(alert.names, alert.status, since, until, list(alert.used), list(alert.unseen), alert.cause, note)
+
+
+#: Envelopes whose times name their zone.
+_ZONED = ("cri", "docker", "kubectl", "loki", "cloudwatch", "iso", "json")
 
 
 def _context(judgement: Judgement, knowledge: Knowledge) -> Context:

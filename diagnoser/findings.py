@@ -158,10 +158,28 @@ class Plan:
 
 
 @dataclass(slots=True)
+class Answered:
+    """The alert that a report answers: its times in UTC, and which of its labels the inputs show.
+
+    ``cause`` is the finding that the alert was made of, "" for one of your own. ``note`` says what is not certain.
+    """
+
+    names: list[str]
+    status: str
+    since: str | None
+    until: str | None
+    labels_used: list[str]
+    labels_unseen: list[str]
+    cause: str
+    note: str
+
+
+@dataclass(slots=True)
 class Report:
     """Everything that `diagnose` has to say. ``healthy`` is None when too little could be seen to tell.
 
-    ``odd`` names what stands out from its peers, ``baseline`` what differs from a run that was good (None: not asked).
+    ``odd`` names what stands out from its peers, ``baseline`` what differs from a run that was good (None: not asked),
+    ``alert`` the alert that was asked about.
     """
 
     schema_version: str
@@ -178,3 +196,4 @@ class Report:
     rules: dict[str, int]  # "fired", "clear", "unknown", "not_applicable"
     odd: list[Odd] = field(default_factory=list)
     baseline: Comparison | None = None
+    alert: Answered | None = None

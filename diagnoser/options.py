@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diagnoser.values import dataclass
+
+if TYPE_CHECKING:
+    from diagnoser.alerts import Alert
 
 Name = str | os.PathLike[str]
 
@@ -21,7 +25,8 @@ class Options:
 
     ``since`` and ``until`` are times in the log's own clock ("10:00", "2026-11-29 10:00") or stretches back from its
     end ("15m"). ``rules`` are folders with further rule files. ``cache_dir`` may hold compiled rules between calls.
-    ``slo`` maps "ttft", "tpot", "itl", "e2e" to the most that a request may take, seconds.
+    ``slo`` maps "ttft", "tpot", "itl", "e2e" to the most that a request may take, seconds. ``alert`` picks the servers
+    that it names; its time is in ``since`` and ``until``.
     """
 
     since: str | None = None
@@ -33,3 +38,4 @@ class Options:
     inference: str = "plain"
     cache_dir: Path | None = None
     slo: Mapping[str, float] | None = None
+    alert: Alert | None = None

@@ -10,6 +10,8 @@ from diagnoser.values import dataclass
 _RELATIVE = lazily(r"(\d+(?:\.\d+)?)\s*(s|m|h|d)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _HALF_A_YEAR = timedelta(days=183)
+#: Logs without a year lie in a year up to this one (formats/clock.py).
+_NOMINAL = 2010
 _FORMS = (
     ("%Y-%m-%dT%H:%M:%S", "full"),
     ("%Y-%m-%d %H:%M:%S", "full"),
@@ -41,10 +43,11 @@ class Bound:
         if self.back is not None:
             return end - self.back
         assert self.moment is not None
-        if self.form == "full":
-            return self.moment.timestamp()
         last = datetime.fromtimestamp(end, UTC)
-        if self.form == "day":
+        form = self.form if last.year > _NOMINAL or self.form != "full" else _shorter(self.moment, last)
+        if form == "full":
+            return self.moment.timestamp()
+        if form == "day":
             # 29 February exists in the nominal year of a yearless log but not in every year.
             try:
                 moment = self.moment.replace(year=last.year)
@@ -56,6 +59,12 @@ class Bound:
             return moment.timestamp()
         moment = last.replace(hour=self.moment.hour, minute=self.moment.minute, second=self.moment.second)
         return (moment if moment <= last else moment - timedelta(days=1)).timestamp()
+
+
+def _shorter(moment: datetime, last: datetime) -> str:
+    """Return what of a moment can be compared with a log without a year, or with nothing but the time of day."""
+    days = abs(moment.timetuple().tm_yday - last.timetuple().tm_yday)
+    return "clock" if last.timetuple().tm_yday <= 3 and 3 < days < 360 else "day"
 
 
 def parse_bound(text: str) -> Bound:

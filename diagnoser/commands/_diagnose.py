@@ -15,12 +15,15 @@ from diagnoser.commands._errors import CommandError
 from diagnoser.commands._progress import Progress
 
 if TYPE_CHECKING:
+    from diagnoser.alerts import Alert
     from diagnoser.api import Knowledge, Options
     from diagnoser.commands._live import Live
     from diagnoser.findings import Report
 
 #: Objects made and not freed between two looks for cycles.
 _NOW_AND_THEN = 20_000
+
+_CLOCK = "an alert is in UTC: --log-zone, such as +08:00, where the log's clock is not, or other files"
 
 _LEVELS = ("info", "warning", "critical")
 
@@ -35,9 +38,9 @@ def main(arguments: Sequence[str]) -> int:
     _terminal.check_output(args.output, [*inputs, *args.baseline])
     if "-" in args.baseline:
         raise CommandError("--baseline -: standard input is for what is diagnosed; name a file")
+    alert = _alert(args, inputs)
     files, live = _parted(inputs, args)
 
-    api_options = _api_options(args)
     asked = args.why or args.why_not
     # Scrapes tell how far they are themselves.
     with Progress("reading", args.quiet or live is not None):
@@ -45,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
         with _lasting():
             from diagnoser.api import Knowledge, Session
 
-            api_options = _api_options(args)
+            api_options = _api_options(args, alert)
             knowledge = Knowledge(api_options)
         if asked:
             _check_rule(asked, knowledge)
@@ -131,7 +134,22 @@ def _check_rule(name: str, knowledge: Knowledge) -> None:
         raise CommandError(f"unknown rule '{name}'{hint(name, known) or '; see diagnose rules list'}")
 
 
-def _api_options(args: argparse.Namespace) -> Options:
+def _alert(args: argparse.Namespace, inputs: list[str]) -> Alert | None:
+    """Read the alert; its times stand in for --since and --until where these are not given."""
+    if args.alert is None:
+        if args.log_zone:
+            raise CommandError(
+                "--log-zone: is for --alert, whose times are UTC; --since and --until are in the log's clock"
+            )
+        return None
+    from diagnoser.commands import _alertfile
+
+    alert, since, until = _alertfile.read(args.alert, inputs, args.log_zone)
+    args.since, args.until = args.since or since, args.until or until
+    return alert
+
+
+def _api_options(args: argparse.Namespace, alert: Alert | None = None) -> Options:
     from diagnoser.api import Options
 
     return Options(
@@ -144,6 +162,7 @@ def _api_options(args: argparse.Namespace) -> Options:
         inference=args.inference,
         cache_dir=_cache.folder(args.cache_dir),
         slo=args.slo,
+        alert=alert,
     )
 
 
@@ -157,8 +176,15 @@ def _print(report: Report, args: argparse.Namespace) -> int:
     if not recognised(report):
         # Nothing was found because nothing could be looked at: that must not pass for health.
         window = " or ".join(f"--{end} {text}" for end, text in (("since", args.since), ("until", args.until)) if text)
+        if args.alert and window:
+            window = f"--alert {args.alert} ({window})"
         why = f"; {window} may have left out all of it" if window else ""
         _terminal.say(f"error: nothing in the input is the log or another trace of an inference server{why}")
+        return 2
+    if report.alert is not None and not any(run.lines or run.scrapes for run in report.runs):
+        # Silence about the wrong hour would read as health.
+        told = f"--since {args.since}" + (f" --until {args.until}" if args.until else "")
+        _terminal.say(f"error: --alert {args.alert}: nothing of the input lies in its time ({told}); {_CLOCK}")
         return 2
     if args.output not in (None, "-") and not args.quiet:
         _terminal.say(f"{args.output}: {_summary(report)}")

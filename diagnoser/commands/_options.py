@@ -18,6 +18,7 @@ examples:
   diagnose server.log metrics-*.prom gpu.csv bench.json pod.json
                                             what was captured beside the log; each is told by its content
   diagnose --since 15m server.log           only the last quarter of an hour of the log
+  diagnose --alert webhook.json server.log  what an alert is about: its time and its pod (docs/alerting.md)
   diagnose --format json server.log         for programs; the schema is versioned
   diagnose http://localhost:8000 --for 60s  metrics of a running server, beside logs or alone
   kubectl diagnose-llm deploy/llm -n prod   all of it, of all replicas, collected with kubectl
@@ -101,6 +102,14 @@ def _scope(group: argparse._ArgumentGroup) -> None:
     when = "'2026-11-29 10:00', '07-12 10:00:03', '10:00', or '15m' before the end of the log"
     group.add_argument("--since", metavar="TIME", help=f"leave out what is older: {when}")
     group.add_argument("--until", metavar="TIME", help="leave out what is younger")
+    group.add_argument(
+        "--alert",
+        metavar="FILE",
+        help="body of an Alertmanager or Grafana webhook: its time, with 15 min before it, and its pod or instance",
+    )
+    group.add_argument(
+        "--log-zone", metavar="OFFSET", help="with --alert: clock of a log without a zone, such as +08:00"
+    )
     group.add_argument("--engine", metavar="NAME", help="vllm, sglang, ...: when the log does not show it")
     group.add_argument("--engine-version", metavar="VERSION", help="such as 0.9.2, when the log does not show it")
     group.add_argument("--gpu", metavar="NAME", help="such as H100, when the log does not show it")

@@ -10,18 +10,20 @@ from diagnoser.commands import _terminal
 from diagnoser.commands._errors import CommandError
 from diagnoser.commands._parser import Parser, add_common, one_of
 
-HELP = "list, test, score or write rules; print their schema"
+HELP = "list, test, score or write rules; export them as alerts for Prometheus"
 DESCRIPTION = """\
   diagnose rules list                  every rule with severity, status and title
   diagnose rules test [PATH ...]       load the rules and run the examples that they carry
   diagnose rules score PATH ...        precision and recall of every rule on labelled cases
   diagnose rules schema                the JSON Schema of rule files, for editors
-  diagnose rules new STAGE.CAUSE       write a commented skeleton of a rule"""
-_ACTIONS = ("list", "test", "score", "schema", "new")
+  diagnose rules new STAGE.CAUSE       write a commented skeleton of a rule
+  diagnose rules export                alerting rules for Prometheus: what metrics can show (docs/alerting.md)"""
+_ACTIONS = ("list", "test", "score", "schema", "new", "export")
+_FORMATS = ("text", "json", "prometheus", "promtool-tests")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Dispatch to list, test, score, schema or new."""
+    """Dispatch to list, test, score, schema, new or export."""
     parser = _parser()
     args = parser.read(arguments)
     if args.action is None:
@@ -30,6 +32,12 @@ def main(arguments: Sequence[str]) -> int:
         from diagnoser.commands import _score
 
         return _score.run(args)
+    if args.action == "export":
+        from diagnoser.commands import _rulesexport
+
+        return _rulesexport.run(args)
+    if args.format not in _FORMATS[:2]:
+        parser.error(f"--format {args.format}: is for 'diagnose rules export'")
     if args.action == "list":
         return _list(args)
     if args.action == "schema":
@@ -57,12 +65,19 @@ def _parser() -> Parser:
         "what", metavar="WHAT", nargs="*", help="test: files, folders or ids; score: cases; new: the id"
     )
     parser.add_argument(
-        "--format", metavar="NAME", type=one_of(("text", "json")), default="text", help="list: text (default), json"
+        "--format",
+        metavar="NAME",
+        type=one_of(_FORMATS),
+        default="text",
+        help="list: text (default), json; export: prometheus (default), promtool-tests",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="list, schema: write there; score: write the page there")
+    parser.add_argument("-o", "--output", metavar="FILE", help="list, schema, score, export: write there")
     parser.add_argument("--coverage", action="store_true", help="test: say which conditions no example decides")
     parser.add_argument("--junit", metavar="FILE", help="test: write results as JUnit XML too")
     parser.add_argument("--dir", metavar="DIR", help="new: folder of rules (default: rules)")
+    from diagnoser.commands import _exportoptions
+
+    _exportoptions.add(parser)
     add_common(parser)
     return parser
 

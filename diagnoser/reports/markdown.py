@@ -9,6 +9,7 @@ from diagnoser.reports import comparedmarkdown
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
 from diagnoser.reports.summary import (
+    answers,
     ending,
     engine_name,
     focus,
@@ -76,6 +77,7 @@ def _head(report: Report, run: RunReport | None) -> Iterator[str]:
         [
             f"- **server**: {markdown(' · '.join(item for item in items if item))}",
             f"- **read**: {', '.join(code(source.name) for source in report.inputs)}{scrapes}",
+            *(f"- **alert**: {markdown(told)}" for told in answers(report)),
             *(f"- **note**: {markdown(note)}" for note in run.notes),
             f"- **stages**: {', '.join(_stage(stage.name, stage.state) for stage in report.stages)}",
         ]

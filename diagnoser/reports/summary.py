@@ -149,3 +149,26 @@ def objective(one: Objective, source: str = "") -> str:
 def limit(seconds: float) -> str:
     """500 ms, 2.5 s."""
     return f"{number(seconds * 1000)} ms" if seconds < 1 else f"{number(seconds)} s"
+
+
+def answers(report: Report) -> list[str]:
+    """Say which alert the report answers, what of its labels picked something, and what is not certain."""
+    alert = report.alert
+    if alert is None:
+        return []
+    more = f" and {len(alert.names) - 3} more" if len(alert.names) > 3 else ""
+    times = f" since {_utc(alert.since)}" if alert.since else ""
+    times += f" until {_utc(alert.until)}" if alert.until else ""
+    told = [f"answers the alert {', '.join(map(line, alert.names[:3]))}{more}, {alert.status}{times}"]
+    if alert.cause:
+        found = any(finding.id == alert.cause for finding in report.findings)
+        told.append(f"it was made of {line(alert.cause)}, which is {'found here too' if found else 'not found here'}")
+    if alert.labels_used:
+        told.append(f"looked at {', '.join(map(line, alert.labels_used))}")
+    if alert.labels_unseen:
+        told.append(f"no input shows {', '.join(map(line, alert.labels_unseen))}: nothing was left out by that")
+    return ["; ".join(told), *([alert.note] if alert.note else [])]
+
+
+def _utc(stamp: str) -> str:
+    return stamp.replace("T", " ").replace("Z", " UTC")

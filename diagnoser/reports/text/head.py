@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnoser.findings import Input, Report, RunReport, Stage
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
-from diagnoser.reports.summary import ending, engine_name, focus, gpus, parallelism, recognised, verdict
+from diagnoser.reports.summary import answers, ending, engine_name, focus, gpus, parallelism, recognised, verdict
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import number, plural, span
 from diagnoser.times import duration
@@ -26,7 +26,7 @@ def write(page: Page, report: Report) -> RunReport | None:
             page.add((piece, ""))
     for piece in layout.flow(_extent(report, shown), page.width, page.dot):
         page.add((piece, "dim"))
-    for note in shown.notes if shown is not None else ():
+    for note in (*answers(report), *(shown.notes if shown is not None else ())):
         for piece in layout.wrap(line(note), page.width):
             page.add((piece, "dim"))
     if shown is not None and len(report.runs) > 1:

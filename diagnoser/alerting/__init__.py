@@ -1,0 +1,1 @@
+"""Alerting rules from the rule base: conditions that metrics can show, written as PromQL."""
