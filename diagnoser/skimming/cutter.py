@@ -103,7 +103,7 @@ class Cutter:
         return len(block.data), block.count
 
     def _may_skip(self, lines: Lines, at: int, stop: int) -> bool:
-        if self._serving() != self._engine:
+        if self._serving() != self._engine or lines.block.layouts is not self._layouts:
             return False
         room = self.reader.room()
         return room > 0 and (room == ANY or lines.longest(at, stop) < room)
@@ -115,10 +115,9 @@ class Cutter:
         if (engine := self._serving()) != self._engine:
             # What a line means depends on whose it is.
             self._engine = engine
+            # New ones: the block at hand goes on with those it was taken apart with, and is skipped no more.
             self._seen.clear()
-            self._index.clear()
-            self._layouts.clear()
-            self._requests.clear()
+            self._index, self._layouts, self._requests = {}, [], []
         if not engine:
             return False
         key = line.translate(None, b"0123456789") if len(line) < 400 else line[:60].translate(None, b"0123456789")
