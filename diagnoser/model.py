@@ -112,6 +112,7 @@ class Gap:
     levels: dict[str, int] = field(default_factory=dict)
     rows: list[Rows] = field(default_factory=list)
     events: list[Seen] = field(default_factory=list)
+    kind: str = "gap"
 
 
 @dataclass(slots=True, frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from diagnoser.tablefold import NAN, folded, pairs_of
+from diagnoser.tablefold import NAN, folded, in_pairs
 from diagnoser.values import dataclass
 
 __all__ = ["MEDIA", "NAN", "Group", "Origin", "Places", "Table"]
@@ -225,7 +225,7 @@ class Table:
         self._stride *= 2
         pairs = len(self._time) // 2 * 2
         for name, column in self._columns.items():
-            self._columns[name] = array("d", pairs_of(column, pairs, self.kinds.get(name, "gauge")))
+            self._columns[name] = in_pairs(column, self.kinds.get(name, "gauge"))
         self._weight = array("d", [self._weight[i] + self._weight[i + 1] for i in range(0, pairs, 2)])
         self._time = self._time[0:pairs:2]
         self._line = self._line[0:pairs:2]

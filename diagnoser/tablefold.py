@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from typing import Any
 
 NAN = float("nan")
 
 
-def pairs_of(column: array[float], pairs: int, kind: str) -> Iterator[float]:
-    """Merge neighbours: counters of an interval add up, totals keep the later value, gauges average."""
-    for i in range(0, pairs, 2):
-        left, right = column[i], column[i + 1]
-        if left != left or right != right:
-            yield right if left != left else left
-        elif kind == "count":
-            yield left + right
-        elif kind == "total":
-            yield right
-        else:
-            yield (left + right) / 2
+def in_pairs(column: array[float], kind: str) -> array[float]:
+    """Return a column of half the length; what is left over is left out."""
+    import numpy as np  # a short log does without
+
+    rows = np.frombuffer(column, np.float64)[: len(column) // 2 * 2].reshape(-1, 2)
+    return array("d", folded(rows, kind).tobytes())
 
 
 def folded(rows: Any, kind: str) -> Any:

@@ -124,7 +124,7 @@ class Collector:
 
     def meaning(self, engine: str) -> Meaning:
         """Return what records of an engine mean here."""
-        return Meaning(self.matcher, self.readers, engine)
+        return Meaning(self.matcher, self.readers, engine, self.engine)
 
     def pass_by(self, gap: Gap, source: str) -> None:
         """Take lines in which nothing happens: they are counted, their statistics are kept."""

@@ -16,14 +16,17 @@ from diagnoser.values import replace
 class Meaning:
     """What records of one engine mean to this room, for whoever looks for lines that it need not see."""
 
-    def __init__(self, matcher: Matcher, readers: Readers, engine: str) -> None:
+    def __init__(self, matcher: Matcher, readers: Readers, engine: str, forced: str) -> None:
         self._matcher = matcher
         self._engine = engine
+        self._forced = forced
+        self._writer = readers.engine
         self.stats = readers.stats
 
     def events(self, record: Record) -> list[tuple[str, Mapping[str, Any]]] | None:
         """Return the events in a record; None when one of them does more than be counted."""
-        found = self._matcher.match(record, self._engine)
+        # The writer of a record is known better than that of the run.
+        found = self._matcher.match(record, self._forced or self._writer(record) or self._engine)
         if any(spec.sets or spec.role not in ("", "notice") for spec, *_ in found):
             return None
         return [(spec.name, fields) for spec, _, fields, *_ in found]

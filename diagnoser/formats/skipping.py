@@ -13,13 +13,19 @@ from diagnoser.table import Origin
 class SkippingReader(RecordReader):
     """Reads the lines of one source; gaps may lie between them, all in its unnamed stream."""
 
+    def waiting(self) -> list[Record]:
+        """Return the messages that were read and not given back yet: open ones, and what stands behind them."""
+        return [one.record for one in self._pending if one.record.kind in ("message", "raw", "traceback")]
+
     def room(self) -> int:
-        """Bytes that lines must not reach to be skipped now: 0 while anything is open but whole requests."""
+        """Bytes that lines must not reach to be skipped now: 0 while a line could belong to what a user sent."""
         stream = self._streams[""]
         if stream.quote is not None or stream.loose is not None:
             return 0
-        quiet = all(one.closed or (one.record.kind == "request" and whole_request(one.record)) for one in self._pending)
-        return stream.width.room if quiet else 0
+        broken = any(
+            one.record.kind == "request" and not whole_request(one.record) for one in self._pending if not one.closed
+        )
+        return 0 if broken else stream.width.room
 
     def date(self) -> tuple[int, int, int]:
         """Year, month and day that lines of the unnamed stream print now."""

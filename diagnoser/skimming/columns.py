@@ -87,24 +87,21 @@ class Block:
             self.shape[lines] = -1
             return
         first = np.minimum(first, max(0, len(self._from) - runs))
-        gone = np.zeros(len(lines), np.int64)
-        base = self._base[lines]
-        still = dict(layout.still)
-        dated = dict(zip(layout.date, date[-len(layout.date) :], strict=False)) if layout.date else {}
-        for run, offset in enumerate(layout.offsets):
-            start, end = self._from[first + run], self._to[first + run]
-            size = end - start
-            fits &= start - base - gone == offset
-            gone += size
-            if run in still:
-                fits &= size == len(still[run])
-                fits &= self._number(start, end, size) == int(still[run][-18:])
-            elif run in dated:
-                fits &= self._number(start, end, size) == dated[run]
-            elif run in layout.clock:
-                fits &= size == 2
-            else:
-                fits &= size <= MOST_DIGITS
+        # One matrix for all runs: numpy's calls cost more than what they do.
+        every = first[:, None] + np.arange(runs)
+        start, end = self._from[every], self._to[every]
+        size = end - start
+        gone = np.cumsum(size, axis=1) - size
+        fits &= (start - gone == self._base[lines][:, None] + np.array(layout.offsets)).all(axis=1)
+        least, most = np.ones(runs, np.int64), np.full(runs, MOST_DIGITS)
+        for run, digits in layout.still:
+            least[run] = most[run] = len(digits)
+        for run in layout.clock:
+            least[run] = most[run] = 2
+        fits &= ((size >= least) & (size <= most)).all(axis=1)
+        dated = zip(layout.date, date[-len(layout.date) :], strict=False) if layout.date else ()
+        for run, wanted in (*((run, int(digits[-18:])) for run, digits in layout.still), *dated):
+            fits &= self._number(start[:, run], end[:, run], size[:, run]) == wanted
         self.shape[lines[~fits]] = -1
 
     def _number(self, start: Ints, end: Ints, size: Ints) -> Ints:

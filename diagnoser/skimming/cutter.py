@@ -14,7 +14,9 @@ from diagnoser.skimming.layouts import Layout, RequestLayout, learn
 from diagnoser.skimming.trials import Asked
 
 #: Lines at the start of an input that are read in any case: whatever looks ahead has had its look.
-HEAD = 1000
+HEAD = 500
+#: Blocks that are looked at together, because that costs little more than one; the bytes of a full one.
+PIECE, FULL = 4, 900 << 10
 #: Fewer lines than this are read as quickly as they are skipped.
 LEAST = 24
 #: Sightings of a shape before it is learnt; shapes kept; keys of shapes that are counted.
@@ -53,8 +55,19 @@ class Cutter:
 
     def cut_all(self, blocks: Iterable[tuple[str, int, bytes]]) -> Iterator[RawLine | Skipped]:
         """Cut a whole source. Feed each piece to the reader before asking for the next."""
+        held: tuple[str, int, list[bytes]] | None = None
         for source, number, data in blocks:
-            yield from self.cut(source, number, data)
+            # What comes in full blocks is looked at in larger pieces; what drips in is not waited for.
+            if held is not None and (held[0] != source or len(held[2]) >= PIECE):
+                yield from self.cut(held[0], held[1], b"".join(held[2]))
+                held = None
+            held = held or (source, number, [])
+            held[2].append(data)
+            if len(data) < FULL or self._read < HEAD:
+                yield from self.cut(held[0], held[1], b"".join(held[2]))
+                held = None
+        if held is not None:
+            yield from self.cut(held[0], held[1], b"".join(held[2]))
 
     def cut(self, source: str, number: int, data: bytes) -> Iterator[RawLine | Skipped]:
         """Cut whole lines of a source, the first of which has this number."""
@@ -104,6 +117,12 @@ class Cutter:
 
     def _may_skip(self, lines: Lines, at: int, stop: int) -> bool:
         if self._serving() != self._engine or lines.block.layouts is not self._layouts:
+            return False
+        if lines.date != self.reader.date():
+            return False
+        asked = self._asked(self._engine)
+        # What is open may be closed by these lines, and is told of before them: it must not change what they mean.
+        if any(asked.events(one) is None for one in self.reader.waiting()):
             return False
         room = self.reader.room()
         return room > 0 and (room == ANY or lines.longest(at, stop) < room)

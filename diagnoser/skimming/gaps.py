@@ -25,10 +25,13 @@ class Lines:
         #: Requests by line: seconds since midnight and the number of their layout.
         self.requests: dict[int, tuple[int, int]] = {}
         self.layouts = layouts
+        self._seconds: dict[bytes, int] = {}
+        self.date = date
         known = block.shape >= 0
+        day = b"%02d-%02d" % date[1:]
         if layouts and not strange:
             for line in np.flatnonzero(~known).tolist():
-                told = self._request(int(block.starts[line]), int(block.ends[line]), date)
+                told = self._request(int(block.starts[line]), int(block.ends[line]), day)
                 if told is not None:
                     self.requests[line] = told
                     known[line] = True
@@ -36,17 +39,20 @@ class Lines:
         self._request_lines = np.fromiter(self.requests, np.int64, len(self.requests))
         self._next = 0
 
-    def _request(self, start: int, end: int, date: tuple[int, int, int]) -> tuple[int, int] | None:
+    def _request(self, start: int, end: int, day: bytes) -> tuple[int, int] | None:
         data = self.block.data
         if not data.endswith(REQUEST_END, start, end):
             return None
         for number, layout in enumerate(self.layouts):
             head = layout.head.match(data, start, end)
             if head is not None:
-                month, day, hour, minute, second = map(int, head.groups())
-                if (month, day) != date[1:]:
+                today, clock = head.groups()
+                if today != day:
                     return None
-                return hour * 3600 + minute * 60 + second, number
+                second = self._seconds.get(clock)
+                if second is None:
+                    second = self._seconds[clock] = int(clock[:2]) * 3600 + int(clock[3:5]) * 60 + int(clock[6:])
+                return second, number
         return None
 
     def misfit(self, at: int) -> int:

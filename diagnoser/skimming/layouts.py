@@ -63,7 +63,7 @@ class Layout:
 
 @dataclass(slots=True)
 class RequestLayout:
-    """A request line: ``head`` matches up to where the user's text may begin; its groups are h, m, s."""
+    """A request line: ``head`` matches up to where a user's text may begin; its groups are day and time."""
 
     head: re.Pattern[bytes]
     tag: str
@@ -143,5 +143,5 @@ def _request(line: bytes, record: Record, request: re.Match[bytes], timed: re.Ma
     if timed.group(1) is not None or timed.end() > request.start():
         return None
     before, between = re.escape(line[: timed.start()]), re.escape(line[timed.end() : request.start()])
-    head = before + rb"(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)" + between + _REQUEST.pattern
+    head = before + rb"(\d\d-\d\d) (\d\d:\d\d:\d\d)" + between + _REQUEST.pattern
     return RequestLayout(re.compile(head), SkippingReader().tag_of(line.decode("utf-8", "replace")), record.time_known)
