@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
 
 from diagnoser.formats.skipping import SkippingReader
 from diagnoser.formats.wrapping import ANY
@@ -17,6 +18,9 @@ from diagnoser.skimming.trials import Asked
 HEAD = 500
 #: Blocks that are looked at together, because that costs little more than one; the bytes of a full one.
 PIECE, FULL = 4, 900 << 10
+#: Full blocks at the start of a log that tell that it is long; lines that do where it comes in smaller pieces. Before
+#: that, reading every line takes less time than loading what this needs.
+LONG, MANY = 3, 20_000
 #: Fewer lines than this are read as quickly as they are skipped.
 LEAST = 24
 #: Sightings of a shape before it is learnt; shapes kept; keys of shapes that are counted.
@@ -48,6 +52,7 @@ class Cutter:
         self._asked = asked
         self._engine = ""
         self._read = 0
+        self._long = False
         self._seen: Counter[bytes] = Counter()
         self._index: dict[bytes, int] = {}
         self._layouts: list[Layout] = []
@@ -55,30 +60,42 @@ class Cutter:
 
     def cut_all(self, blocks: Iterable[tuple[str, int, bytes]]) -> Iterator[RawLine | Skipped]:
         """Cut a whole source. Feed each piece to the reader before asking for the next."""
+        coming = iter(blocks)
+        first = []
+        for one in coming:
+            first.append(one)
+            if len(first) >= LONG or len(one[2]) < FULL:
+                break
+        self._long = len(first) >= LONG
         held: tuple[str, int, list[bytes]] | None = None
-        for source, number, data in blocks:
+        for source, number, data in chain(first, coming):
             # What comes in full blocks is looked at in larger pieces; what drips in is not waited for.
             if held is not None and (held[0] != source or len(held[2]) >= PIECE):
                 yield from self.cut(held[0], held[1], b"".join(held[2]))
                 held = None
             held = held or (source, number, [])
             held[2].append(data)
-            if len(data) < FULL or self._read < HEAD:
+            if len(data) < FULL or not self._ready:
                 yield from self.cut(held[0], held[1], b"".join(held[2]))
                 held = None
         if held is not None:
             yield from self.cut(held[0], held[1], b"".join(held[2]))
 
+    @property
+    def _ready(self) -> bool:
+        """Whether it is time to look for shapes: the log is long enough to be worth it."""
+        return self._read >= (HEAD if self._long else MANY)
+
     def cut(self, source: str, number: int, data: bytes) -> Iterator[RawLine | Skipped]:
         """Cut whole lines of a source, the first of which has this number."""
         while data:
-            if self._read < HEAD or not (self._layouts or self._requests):
+            if not self._ready or not (self._layouts or self._requests):
                 lines = data.split(b"\n")
                 del lines[-1]
                 for done, line in enumerate(lines):
                     yield source, number + done, line
                     self._read += 1
-                    if self._met(line) and self._read >= HEAD:
+                    if self._met(line):
                         data = data[sum(map(len, lines[: done + 1])) + done + 1 :]
                         number += done + 1
                         break
@@ -129,7 +146,7 @@ class Cutter:
 
     def _met(self, line: bytes) -> bool:
         """Count the shape of a line that was read; tell whether it was learnt now."""
-        if self._read < HEAD:
+        if not self._ready:
             return False
         if (engine := self._serving()) != self._engine:
             # What a line means depends on whose it is.
