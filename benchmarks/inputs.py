@@ -95,8 +95,8 @@ def access(dice: random.Random) -> Iterator[str]:
                 yield (
                     f"(APIServer pid=88) INFO 01-{day(second):02} {clock(second)} [loggers.py:127] Engine 000: Avg"
                     f" prompt throughput: {load * 4000:.1f} tokens/s, Avg generation throughput: {load * 2500:.1f}"
-                    f" tokens/s, Running: {int(load * 90)} reqs, Waiting: {int(max(0.0, load - 0.8) * 40)} reqs, GPU KV cache"
-                    f" usage: {load * 95:.1f}%, Prefix cache hit rate: {30 + load * 20:.1f}%"
+                    f" tokens/s, Running: {int(load * 90)} reqs, Waiting: {int(max(0.0, load - 0.8) * 40)} reqs, GPU KV"
+                    f" cache usage: {load * 95:.1f}%, Prefix cache hit rate: {30 + load * 20:.1f}%"
                 )
             else:
                 yield _ERRORS[int(roll * 1e7) % 2].format(clock=f"01-{day(second):02} {clock(second)}")

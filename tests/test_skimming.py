@@ -73,8 +73,8 @@ def log(kind: str, seed: int, count: int, odd: int) -> bytes:
         lines.append(next(made))
         if number in places:
             clock = inputs.clock(inputs.START + number / 10)
-            for _ in range(dice.choice((1, 1, 2, 5))):
-                lines.append(dice.choice(ODD).format(clock=clock, clock12=f"01-12 {clock}"))
+            odds = dice.choices(ODD, k=dice.choice((1, 1, 2, 5)))
+            lines += [one.format(clock=clock, clock12=f"01-12 {clock}") for one in odds]
     return ("\n".join(lines) + "\n").encode()
 
 
