@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from diagnoser.spread import Spread
@@ -63,6 +63,56 @@ class Record:
     where: str = ""
     stream: str = ""
     last_line: int = 0
+
+
+@dataclass(slots=True)
+class Rows:
+    """Statistics lines of one group in a row: ``at`` counts from the gap's first line, ``values`` are by printed label.
+
+    ``values`` has a part for each shape of line, with the rows that it fills. ``text`` gives the line of one row.
+    """
+
+    group: Group
+    at: Any
+    time: Any
+    values: Sequence[tuple[Any, Mapping[str, Any]]]
+    text: Callable[[int], str]
+
+
+@dataclass(slots=True)
+class Seen:
+    """One event in a gap: ``at`` counts from the gap's first line, ``record`` gives the record and fields of one."""
+
+    name: str
+    at: Any
+    time: Any
+    ranks: set[Group]
+    record: Callable[[int], tuple[Record, Mapping[str, Any]]]
+
+
+@dataclass(slots=True)
+class Gap:
+    """Lines in a row in which nothing happens: access lines, complete requests, statistics. They are counted.
+
+    ``line`` is the first one's number, ``count`` how many there are, each a record. ``first`` and ``last`` are the
+    earliest and the latest time that they print themselves. ``answered`` requests got 200, the last of them in line
+    ``answered_at`` of the gap, at ``answered_time``. ``levels`` counts what the levels of a run count.
+    """
+
+    source: str
+    line: int
+    count: int
+    stream: str = ""
+    first: float | None = None
+    last: float | None = None
+    time_known: str = ""
+    answered: int = 0
+    answered_at: int = -1
+    answered_time: float | None = None
+    levels: dict[str, int] = field(default_factory=dict)
+    rows: list[Rows] = field(default_factory=list)
+    events: list[Seen] = field(default_factory=list)
+    kind: str = "gap"
 
 
 @dataclass(slots=True, frozen=True)

@@ -17,10 +17,11 @@ from diagnoser.findings import Input
 from diagnoser.formats import stats_readers, vllm
 from diagnoser.formats.base import StatsLine
 from diagnoser.formats.pyrepr import find_dump
-from diagnoser.formats.records import RecordReader
+from diagnoser.formats.skipping import SkippingReader
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Line, Problem, Record, Run
+from diagnoser.model import Gap, Line, Problem, Record, Run
 from diagnoser.observations import Gathered, Measure, Observation, Page
+from diagnoser.skimming.cutter import Cutter
 from diagnoser.sources import Source
 from diagnoser.traces import reader_of
 from diagnoser.values import dataclass
@@ -111,17 +112,22 @@ def last_time(source: Source) -> float | None:
     """Return the latest time that a source tells, for filters relative to the log's end. Reads it to the end."""
     if source.kind == "log":
         return max(
-            (one.time for one in records(source, Peeler()) if one.time is not None and one.time_known), default=None
+            (
+                one.time
+                for one in records(source, Peeler())
+                if isinstance(one, Record) and one.time is not None and one.time_known
+            ),
+            default=None,
         )
     reader = reader_of(source)
     told = (getattr(one, "time", None) for one in reader.read(source, lambda _: True)) if reader else ()
     return max((time for time in told if time is not None), default=None)
 
 
-def records(source: Source, peeler: Peeler) -> Iterable[Record]:
-    """Lines of a source as records, in the order in which each is complete."""
-    reader = RecordReader()
-    lines = peeler.lines(source.raw_lines())
+def records(source: Source, peeler: Peeler, cutter: Cutter | None = None) -> Iterable[Record | Gap]:
+    """Lines of a source as records, in the order in which each is complete; with a ``cutter`` there may be gaps."""
+    reader = SkippingReader() if cutter is None else cutter.reader
+    lines = peeler.lines(source.raw_lines() if cutter is None else cutter.cut_all(source.line_blocks()))
     ahead: list[Line] = []
     room = AHEAD_CHARACTERS
     while len(ahead) < AHEAD and room > 0 and (line := next(lines, None)):
@@ -129,7 +135,7 @@ def records(source: Source, peeler: Peeler) -> Iterable[Record]:
         room -= len(line.text)
     reader.foresee(ahead)
     for line in chain(ahead, lines):
-        yield from reader.feed(line)
+        yield from reader.skip(*line) if line.__class__ is tuple else reader.feed(line)
     yield from reader.flush()
 
 
@@ -146,8 +152,14 @@ def spool(stdin: BinaryIO) -> BinaryIO:
 
 def _read_log(source: Source, collector: Collector, window: Window | None) -> Input:
     peeler = Peeler()
-    for record in records(source, peeler):
-        if window is None or window.holds(record.time):
+    cutter = None
+    if window is None:
+        # Lines before and after a window are told apart one by one.
+        cutter = Cutter(SkippingReader(), lambda: collector.serving(source.name), collector.meaning)
+    for record in records(source, peeler, cutter):
+        if isinstance(record, Gap):
+            collector.pass_by(record, source.name)
+        elif window is None or window.holds(record.time):
             collector.add(record, source.name)
         elif window.precedes(record.time):
             collector.add(record, source.name, before=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
+from typing import Any
 
+from diagnoser.tablefold import NAN, folded, in_pairs
 from diagnoser.values import dataclass
 
-NAN = float("nan")
+__all__ = ["MEDIA", "NAN", "Group", "Origin", "Places", "Table"]
 
 #: A rank or replica: sorted (label, value) pairs such as ``(("dp", "0"),)`` or ``(("engine", "003"),)``.
 Group = tuple[tuple[str, str], ...]
@@ -31,17 +33,23 @@ Places = Mapping[str, tuple[int, str]]
 #: Rows that wait to be written into the columns together, which takes a fraction of the time of writing each.
 _BATCH = 256
 
+#: Lines that become one at once, of those that one row stands for: always the same, however a log is cut to be read.
+_FOLD = 64
+
+_Row = tuple[float, Origin, str, Mapping[str, float], Places | None]
+
 
 class Table:
     """Samples of one medium and group (rank, engine) in columns; halves its resolution past ``limit`` rows.
 
-    A row is one statistics line, scrape or measurement. Missing fields are NaN. ``weight`` counts the lines a row
-    stands for after coarsening; ``text`` keeps the line for evidence, ``places`` the line of each cell where a source
-    writes a line for each. Memory is bounded by ``limit`` whatever the log's length.
+    A row is one statistics line, scrape or measurement, of a long log as many in a row as any other row stands for.
+    Missing fields are NaN. ``weight`` counts the lines a row stands for; ``text`` keeps the first of them for evidence,
+    ``places`` the line of each cell where a source writes a line for each. Memory is bounded by ``limit`` whatever the
+    log's length.
     """
 
     __slots__ = (
-        "_columns", "_line", "_new", "_places", "_source", "_text", "_time", "_weight",
+        "_columns", "_folded", "_line", "_new", "_places", "_source", "_stride", "_text", "_time", "_weight",
         "group", "kinds", "limit", "medium",
     )  # fmt: skip
 
@@ -50,7 +58,10 @@ class Table:
         self.kinds = kinds
         self.limit = limit
         self.medium = medium
-        self._new: list[tuple[float, Origin, str, Mapping[str, float], Places | None]] = []
+        # Rows still to be written; folded ones that do not yet stand for as many lines as a row does.
+        self._new: list[_Row] = []
+        self._folded: list[_Row] = []
+        self._stride = 1
         self._time: array[float] = array("d")
         self._weight: array[float] = array("d")
         self._line: array[int] = array("q")
@@ -60,7 +71,7 @@ class Table:
         self._columns: dict[str, array[float]] = {}
 
     def __len__(self) -> int:
-        return len(self._time) + len(self._new)
+        return len(self._time) + (len(self._new) if self._stride == 1 else bool(self._new or self._folded))
 
     def append(
         self, time: float, origin: Origin, text: str, values: Mapping[str, float], places: Places | None = None
@@ -68,10 +79,79 @@ class Table:
         """Add one row; ``time`` may be NaN. ``values`` maps series name to number in the series' unit, and is kept."""
         new = self._new
         new.append((time, origin, text, values, places))
-        if len(new) >= _BATCH or len(new) + len(self._time) >= self.limit:
-            self._write()
-            while len(self._time) >= self.limit:
-                self._coarsen()
+        if self._stride > 1:
+            if len(new) >= min(self._stride, _FOLD):
+                self._new = []
+                self._fold(_merged(new, self.kinds))
+        elif len(new) >= _BATCH or len(new) + len(self._time) >= self.limit:
+            self._write(new, 1.0)
+            self._new = []
+            self._limit()
+
+    def extend(
+        self, times: Any, lines: Any, source: str, text: Callable[[int], str], columns: Mapping[str, Any]
+    ) -> None:
+        """Add rows as arrays of numpy; the result is that of ``append`` for one row after the other.
+
+        ``text`` gives the line of one of them.
+        """
+        at, count = 0, len(times)
+        while at < count:
+            size = min(self._stride, _FOLD)
+            whole = 0 if self._new and size > 1 else (count - at) // size
+            if not whole:
+                row = {name: value for name, column in columns.items() if (value := float(column[at])) == value}
+                self.append(float(times[at]), Origin(source, int(lines[at])), text(at), row)
+                at += 1
+                continue
+            if self._new:
+                self._write(self._new, 1.0)
+                self._new = []
+                self._limit()
+                continue
+            if size == self._stride:
+                whole = max(1, min(whole, self.limit - len(self._time)))
+            stop = at + whole * size
+            firsts = range(at, stop, size)
+            made = {
+                name: folded(column[at:stop].reshape(whole, size), self.kinds.get(name, "gauge"))
+                for name, column in columns.items()
+            }
+            if size == self._stride:
+                before = len(self._time)
+                for name in made:
+                    if name not in self._columns:
+                        self._columns[name] = array("d", [NAN]) * before
+                for name, column in self._columns.items():
+                    if name in made:
+                        column.frombytes(made[name].tobytes())
+                    else:
+                        column.extend([NAN] * whole)
+                self._time.extend(times[at:stop:size].tolist())
+                self._weight.extend([float(size)] * whole)
+                self._line.extend(lines[at:stop:size].tolist())
+                self._source += [source] * whole
+                self._text += map(text, firsts)
+                self._places += [None] * whole
+                self._limit()
+            else:
+                for number, first in enumerate(firsts):
+                    row = {name: float(column[number]) for name, column in made.items()}
+                    self._fold((float(times[first]), Origin(source, int(lines[first])), text(first), row, None))
+            at = stop
+
+    def _fold(self, row: _Row) -> None:
+        """Add a row that stands for as many lines as are folded at once."""
+        folded = self._folded
+        folded.append(row)
+        if len(folded) * _FOLD >= self._stride:
+            self._folded = []
+            self._write([_merged(folded, self.kinds)] if len(folded) > 1 else folded, float(self._stride))
+            self._limit()
+
+    def _limit(self) -> None:
+        while len(self._time) >= self.limit:
+            self._coarsen()
 
     @property
     def time(self) -> array[float]:
@@ -114,13 +194,19 @@ class Table:
         return self._written()._columns
 
     def _written(self) -> Table:
-        if self._new:
-            self._write()
+        if self._stride == 1:
+            if self._new:
+                self._write(self._new, 1.0)
+                self._new = []
+        elif self._new or self._folded:
+            # The end of the log: a last row stands for fewer lines than the others.
+            lines = len(self._new) + len(self._folded) * _FOLD
+            self._write([_merged([*self._folded, *self._new], self.kinds)], float(lines))
+            self._new, self._folded = [], []
         return self
 
-    def _write(self) -> None:
-        """Put the rows that wait into the columns."""
-        new, self._new = self._new, []
+    def _write(self, new: list[_Row], weight: float) -> None:
+        """Put rows into the columns."""
         before, columns = len(self._time), self._columns
         times, origins, texts, values, places = zip(*new, strict=True)
         for name in dict.fromkeys(chain.from_iterable(values)):
@@ -129,16 +215,17 @@ class Table:
         for name, column in columns.items():
             column.extend([row.get(name, NAN) for row in values])
         self._time.extend(times)
-        self._weight.extend([1.0] * len(new))
+        self._weight.extend([weight] * len(new))
         self._line.extend([origin.line for origin in origins])
         self._source += [origin.source for origin in origins]
         self._text += texts
         self._places += places
 
     def _coarsen(self) -> None:
+        self._stride *= 2
         pairs = len(self._time) // 2 * 2
         for name, column in self._columns.items():
-            self._columns[name] = array("d", _merge(column, pairs, self.kinds.get(name, "gauge")))
+            self._columns[name] = in_pairs(column, self.kinds.get(name, "gauge"))
         self._weight = array("d", [self._weight[i] + self._weight[i + 1] for i in range(0, pairs, 2)])
         self._time = self._time[0:pairs:2]
         self._line = self._line[0:pairs:2]
@@ -147,15 +234,12 @@ class Table:
         self._places = self._places[0:pairs:2]
 
 
-def _merge(column: array[float], pairs: int, kind: str) -> Iterator[float]:
-    """Merge neighbours: counters of an interval add up, totals keep the later value, gauges average."""
-    for i in range(0, pairs, 2):
-        left, right = column[i], column[i + 1]
-        if left != left or right != right:
-            yield right if left != left else left
-        elif kind == "count":
-            yield left + right
-        elif kind == "total":
-            yield right
-        else:
-            yield (left + right) / 2
+def _merged(rows: list[_Row], kinds: Mapping[str, str]) -> _Row:
+    """Make one row of several: the first one's place, every series by its kind."""
+    import numpy as np  # a short log does without
+
+    values = {}
+    for name in dict.fromkeys(chain.from_iterable(row[3] for row in rows)):
+        column = np.array([[row[3].get(name, NAN) for row in rows]])
+        values[name] = float(folded(column, kinds.get(name, "gauge"))[0])
+    return (*rows[0][:3], values, rows[0][4])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import Any
 
 from diagnoser.envelopes._ansi import strip_codes, strip_lost
 from diagnoser.envelopes._join import MAX_JOINED, Joiner, Unfinished
@@ -39,12 +40,20 @@ class Peeler:
         self._known: set[str] = set()
         self._titles: dict[tuple[str, ...], str] = {(): "bare"}
 
-    def lines(self, raw: Iterable[tuple[str, int, bytes]]) -> Iterator[Line]:
-        """Yield the lines inside ``raw`` (source name, line number, bytes); lines in pieces come when complete."""
+    def lines(self, raw: Iterable[tuple[Any, Any, Any]]) -> Iterator[Any]:
+        """Yield the lines inside ``raw`` (source name, line number, bytes); lines in pieces come when complete.
+
+        A gap between lines, which is a triple too, is counted as bare lines and handed on.
+        """
         first = self._heads.get
         seen = self.seen
         source = ""
         for source, number, data in self._foreseen(iter(raw)):
+            if data.__class__ is not bytes:
+                gap: Any = source
+                seen["bare"] += gap.count
+                yield gap, number, data
+                continue
             text = data.decode("utf-8", "replace")
             heads = first(text[:1])
             # The hot path: nearly every line of a bare log needs these looks and nothing else.

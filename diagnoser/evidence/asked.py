@@ -31,6 +31,7 @@ class Matcher(Protocol):
     """Finds events in a record for a given engine (``rules.matcher.Matcher``)."""
 
     def match(self, record: Record, engine: str) -> Sequence[Match]: ...  # noqa: D102
+    def spans(self, text: str) -> list[tuple[int, int]]: ...  # noqa: D102
 
 
 class Readers(Protocol):

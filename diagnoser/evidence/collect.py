@@ -9,11 +9,12 @@ from diagnoser.evidence import facts as fact_room
 from diagnoser.evidence.asked import Match, Matcher, Readers
 from diagnoser.evidence.beside import Beside
 from diagnoser.evidence.events import add_event, event_of
+from diagnoser.evidence.gaps import Meaning, add_events, count_gap, count_rows
 from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
 from diagnoser.evidence.pods import Dest, Pods, plain_dest
 from diagnoser.evidence.samples import Budget, Sampler
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Problem, Record, Run
+from diagnoser.model import Gap, Problem, Record, Run
 from diagnoser.observations import Claim, Observation
 
 #: Writers followed at once, and lifetimes kept: of a longer crash loop the first and the latest ones.
@@ -121,6 +122,26 @@ class Collector:
             return
         self._release(life)
         self._take(life, record, matches)
+
+    def serving(self, source: str) -> str:
+        """Name the engine of an input's unnamed stream once it is past its start, so that ``pass_by`` can be called."""
+        life = self._open.get(f"{source}\0")
+        return life.run.engine if life is not None and life.settled else ""
+
+    def meaning(self, engine: str) -> Meaning:
+        """Return what records of an engine mean here."""
+        return Meaning(self.matcher, self.readers, engine, self.engine)
+
+    def pass_by(self, gap: Gap, source: str) -> None:
+        """Take lines in which nothing happens: they are counted, their statistics are kept."""
+        life = self._open[f"{source}\0"]
+        self._release(life)
+        before = count_gap(life, gap)
+        for rows in gap.rows:
+            columns = self._sampler(life.run.engine).extend(life.run, gap, rows)
+            count_rows(life, before, rows, columns)
+        for seen in gap.events:
+            add_events(life, before, seen)
 
     def finish(self) -> list[Run]:
         """Close every run, deal out kernel records, drop streams in which no server spoke, number what is left."""

@@ -129,6 +129,11 @@ class Lifetime:
             self.answered += 1
             self._active(record)
 
+    @property
+    def settled(self) -> bool:
+        """Whether the run serves or has served, so that a gap of ordinary work tells nothing about its start."""
+        return self.phase != "startup" and (self.run.ready is not None or self.work_time is not None)
+
     def see_sample(self, record: Record, row: Mapping[str, float]) -> None:
         """Take a statistics line: work going on means that the server serves."""
         made = row.get("gen.tps", 0.0) > 0 or row.get("prompt.tps", 0.0) > 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from diagnoser.evidence import drift
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Record, Run
+from diagnoser.model import Gap, Record, Rows, Run
 from diagnoser.table import NAN, Group, Table
 
 #: Longest excerpt of a statistics line kept for evidence.
@@ -96,19 +96,53 @@ class Sampler:
                     more.append((name, label, self._combine[name]))
         return _Layout(list(first.items()), more)
 
+    def extend(self, run: Run, gap: Gap, rows: Rows) -> Mapping[str, Any]:
+        """Append the statistics lines of a gap; give back the columns of their series, a row for each."""
+        import numpy as np  # loaded before, by whoever made the gap
+
+        among: Mapping[Any, Any] = {max: np.maximum, min: np.minimum, operator.add: operator.add}
+        columns: dict[str, Any] = {}
+        filled = np.zeros(len(rows.at), bool)
+        for places, values in rows.values:
+            layout = self._layout(tuple(values))
+            part = {name: values[label] for name, label in layout.first}
+            for name, label, combine in layout.more:
+                part[name] = among[combine](part[name], values[label])
+            for name, numbers in part.items():
+                columns.setdefault(name, np.full(len(rows.at), NAN))[places] = numbers
+            if part:
+                filled[places] = True
+        # What no series is made of is no sample.
+        kept = np.flatnonzero(filled)
+        table = self._table(run, rows.group) if len(kept) else None
+        if table is not None:
+            told = rows.text
+            table.extend(
+                rows.time[kept],
+                rows.at[kept] + gap.line,
+                gap.source,
+                lambda row: told(int(kept[row]))[:TEXT],
+                {name: column[kept] for name, column in columns.items()},
+            )
+        return columns
+
+    def _table(self, run: Run, group: Group) -> Table | None:
+        table = run.tables.get(("log", group))
+        if table is None:
+            table = self._budget.table(group, self._kinds)
+            if table is not None:
+                run.tables["log", group] = table
+        return table
+
     def add(self, run: Run, record: Record, stats: StatsLine) -> Mapping[str, float]:
         """Append one row to the run's table of that group and give it back."""
         row = self.values(stats)
         if self._fresh or self._strange:
             row = self._drift(run, record, stats, row)
         if row:
-            table = run.tables.get(("log", stats.group))
-            if table is None:
-                table = self._budget.table(stats.group, self._kinds)
-                if table is None:
-                    return row
-                run.tables["log", stats.group] = table
-            table.append(NAN if record.time is None else record.time, record.origin, record.text[:TEXT], row)
+            table = self._table(run, stats.group)
+            if table is not None:
+                table.append(NAN if record.time is None else record.time, record.origin, record.text[:TEXT], row)
         return row
 
     def _drift(self, run: Run, record: Record, stats: StatsLine, row: dict[str, float]) -> dict[str, float]:

@@ -83,6 +83,24 @@ class Clock:
             self._shift = shift if abs(shift) <= _FARTHEST_ZONE else 0.0
         return self._last, known
 
+    @property
+    def date(self) -> tuple[int, int, int]:
+        """Year (as logs print it), month and day of the last line that printed a day."""
+        return self._year + self._moved, self._month, self._day
+
+    def midnight(self) -> tuple[float, str]:
+        """Return when that day began, and what is known of times in it."""
+        return self._base, "full" if self._year_known else "yearless"
+
+    def pass_by(self, time: float | None) -> None:
+        """Take a time of that day as the last one seen."""
+        self._last = self._last if time is None else time
+
+    @property
+    def last(self) -> float | None:
+        """The last time seen, which lines without one carry on."""
+        return self._last
+
     def _dated(self, year: int, month: int, day: int) -> int:
         """Settle the year of a dated line: its own, unless lines before it were given a nominal one."""
         if self._month and not self._year_known and not self._moved:

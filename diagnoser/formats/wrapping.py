@@ -5,6 +5,8 @@ from __future__ import annotations
 #: Columns of a terminal somebody would copy a log from.
 _NARROWEST = 60
 _WIDEST = 400
+#: More than any line has.
+ANY = 1 << 62
 
 
 class Width:
@@ -29,6 +31,11 @@ class Width:
         self._count = 1 if length > self._longest else self._count + 1
         self._longest = length
         self.full = _NARROWEST <= length <= _WIDEST
+
+    @property
+    def room(self) -> int:
+        """Bytes that a line must not reach to change nothing; ``ANY`` once a line was longer than any terminal."""
+        return ANY if self._longest > _WIDEST else self._longest
 
     def rest(self, text: str) -> bool:
         """Whether an unprefixed line may be the rest of the last one: one full line alone proves nothing."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import ahocorasick_rs
 
 from diagnoser.model import Record
+from diagnoser.patterns import lazily
 from diagnoser.rules.model import EventSpec, Template
 from diagnoser.rules.template import convert
 from diagnoser.rules.tracebacks import Parts
@@ -36,6 +37,9 @@ _KINDS = {
     "access": frozenset({"access"}),
     "everything": frozenset({"message", "raw", "traceback", "stats", "access"}),
 }
+
+
+_DIGITS = lazily(r"\d+")
 
 
 class Match(NamedTuple):
@@ -109,7 +113,23 @@ class Matcher:
         self._written = tuple(written.values())
         #: What is ready to be tried. Few of the anchors ever come up in one log: the others stay as they were written.
         self._entries: list[list[_Entry] | None] = [None] * len(written)
+        self._numbers: dict[str, str] | None = None
         self._find = ahocorasick_rs.AhoCorasick(self.anchors).find_matches_as_indexes if written else None
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return where a text would hold literals with digits in them, if the digits of the text were others."""
+        if self._numbers is None:
+            self._numbers = {}
+            for anchor in self.anchors:
+                if (plain := _DIGITS.sub("0", anchor)) != anchor or "0" in anchor:
+                    self._numbers[plain] = anchor
+        plain = _DIGITS.sub("0", text)
+        found = []
+        for one in self._numbers:
+            if one in plain:
+                pattern = r"\d+".join(map(re.escape, one.split("0")))
+                found += [hit.span(1) for hit in re.finditer(f"(?=({pattern}))", text)]
+        return found
 
     def _at(self, anchor: int) -> list[_Entry]:
         """Return the templates behind an anchor, by its number."""

@@ -72,9 +72,16 @@ class Source:
 
         Lines are cut at ``MAX_LINE`` bytes. Memory is bounded by a few blocks whatever the input.
         """
+        for name, number, data in self.line_blocks():
+            for line in data[:-1].split(b"\n"):
+                yield name, number, line
+                number += 1
+
+    def line_blocks(self) -> Iterator[tuple[str, int, bytes]]:
+        """Yield the same in blocks: (part name, number of the first line, whole lines, each with a line break)."""
         self.bytes = self.lines = 0
         for part in self.parts:
-            yield from self._lines_of(part)
+            yield from self._blocks_of(part)
 
     def content(self, limit: int = 256 << 20) -> bytes:
         """Give the whole content at once, for documents that are not read by the line; cut at ``limit`` bytes."""
@@ -95,44 +102,49 @@ class Source:
                 self.lines += block.count(b"\n")
                 yield block
 
-    def _lines_of(self, part: Part) -> Iterator[tuple[str, int, bytes]]:
+    def _blocks_of(self, part: Part) -> Iterator[tuple[str, int, bytes]]:
         name = part.name
-        number = cuts = first_cut = 0
+        number = 1
+        cuts = first_cut = 0
         tail = b""
         skipping = False
 
         def report(text: str) -> None:
-            self._problem(name, number or None, text)
+            self._problem(name, number - 1 or None, text)
 
         for block in part.blocks(report):
             self.bytes += len(block)
             if not tail and block[0] == 0:
                 block = block.lstrip(b"\0")  # the hole of a truncating rotation may be gigabytes long
-            lines = (tail + block).split(b"\n")
-            tail = lines.pop()
-            # A block is no longer than the longest line, so only the line that began in an earlier block can exceed it.
-            if lines:
-                if len(lines[0]) > MAX_LINE:
-                    lines[0] = lines[0][:MAX_LINE]
+            end = block.rfind(b"\n") + 1
+            if end:
+                # A block is no longer than the longest line, so only the line that began earlier can exceed it.
+                first = block.find(b"\n") + len(tail)
+                data = tail + block[:end]
+                tail = block[end:]
+                if first > MAX_LINE:
+                    data = data[:MAX_LINE] + data[first:]
                     skipping = True
                 if skipping:
                     cuts += 1
-                    first_cut = first_cut or number + 1
+                    first_cut = first_cut or number
                     skipping = False
-                self.lines += len(lines)
-                for number, line in enumerate(lines, number + 1):  # noqa: B020
-                    yield name, number, line
+                count = data.count(b"\n")
+                self.lines += count
+                yield name, number, data
+                number += count
+            else:
+                tail += block
             if len(tail) > MAX_LINE:
                 tail = tail[:MAX_LINE]
                 skipping = True
         self.unended = bool(tail)
         if tail:
             self.lines += 1
-            number += 1
             if skipping:
                 cuts += 1
                 first_cut = first_cut or number
-            yield name, number, tail
+            yield name, number, tail + b"\n"
         if cuts:
             self._problem(name, first_cut, f"{cuts:,} lines longer than {MAX_LINE:,} bytes were cut, this one first")
 
