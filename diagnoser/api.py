@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from diagnoser import assembling, reading
@@ -59,15 +59,36 @@ class Session:
         _check(options)
         self.knowledge = knowledge or Knowledge(options)
         self.runs, self.inputs = self._read([os.fspath(name) for name in inputs], stdin)
+        self._judge(Counter())
+
+    @classmethod
+    def of(
+        cls,
+        runs: list[Run],
+        inputs: list[Input],
+        options: Options,
+        knowledge: Knowledge,
+        restarts: Mapping[tuple[str, ...], int],
+    ) -> Session:
+        """Judge runs that were collected elsewhere, as they are so far.
+
+        ``restarts`` counts by stream and source the runs that came before the first one here.
+        """
+        self = cls.__new__(cls)
+        self.options, self.knowledge, self._gathered = options, knowledge, ()
+        self.runs, self.inputs = runs, inputs
+        self._judge(Counter(restarts))
+        return self
+
+    def _judge(self, starts: Counter[tuple[str, ...]]) -> None:
         for run in self.runs:
             self._settle(run)
-        starts: Counter[tuple[str, ...]] = Counter()
         self.judgements: list[Judgement] = []
         base, vocabulary = self.knowledge.base, self.knowledge.vocabulary
         for run in self.runs:
             writer = (run.stream, *run.sources[:1])
             context = self._context(run, restarts=starts[writer])
-            self.judgements.append(judge(run, base, vocabulary, options.inference, context))
+            self.judgements.append(judge(run, base, vocabulary, self.options.inference, context))
             starts[writer] += 1
         self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge)
 

@@ -1,0 +1,255 @@
+"""Evidence of a log that never ends: a window of it is kept, and runs can be looked at while they go on.
+
+What a launch said is kept as long as its run lives; what happened since is kept for the length of the window. A run
+that died keeps what it died of, until the next one begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from diagnoser.evidence.asked import Match
+from diagnoser.evidence.bygone import Bygone
+from diagnoser.evidence.collect import KERNEL_AFTER, Collector
+from diagnoser.evidence.lifetime import Lifetime
+from diagnoser.evidence.samples import LEAST_ROWS, MOST_ROWS, ROWS, Budget
+from diagnoser.model import Record, Run
+from diagnoser.observations import Page
+from diagnoser.values import dataclass, replace
+
+#: Lifetimes that are over and still kept for the report at the end.
+MOST_PAST = 64
+#: Writers that have been silent for so many windows are forgotten when there are others.
+SILENT = 2
+#: Metrics pages kept of one address.
+MOST_PAGES = 240
+#: Pieces that a window is dropped in.
+PIECES = 16
+
+#: A lifetime by name: input and stream, and how many came before it.
+Life = tuple[str, int]
+
+
+class _Budget(Budget):
+    """Rows for the tables of runs that come and go."""
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def keep(self, runs: Sequence[Run]) -> None:
+        """Forget the tables of other runs; the others may grow into their room."""
+        mine = {id(table) for run in runs for table in run.tables.values()}
+        self._tables = [table for table in self._tables if id(table) in mine]
+        while self._limit < MOST_ROWS and len(self._tables) * self._limit * 2 <= ROWS:
+            self._limit *= 2
+        while self._limit > LEAST_ROWS and len(self._tables) * self._limit > ROWS:
+            self._limit //= 2
+        for table in self._tables:
+            table.limit = self._limit
+
+
+@dataclass(slots=True)
+class Seen:
+    """Runs as they are at one moment. ``lives`` names the lifetime of each (None: a server without a log)."""
+
+    runs: list[Run]
+    lives: list[Life | None]
+    restarts: dict[tuple[str, ...], int]
+
+
+class Standing(Collector):
+    """A collector that is looked at again and again. ``window`` is in seconds of the log's clock; None keeps all.
+
+    ``urgent``: something was said for the first time, or often, since the last look; ``stale``: anything was.
+    """
+
+    def __init__(self, *args: Any, window: float | None, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.window = window
+        self.stale = self.urgent = False
+        self.clock = 0.0
+        self._shares = self._budget = _Budget()
+        self._past: dict[int, tuple[Run, Bygone]] = {}
+        self._heard: dict[str, float] = {}
+        self._looking = False
+
+    def add(self, record: Record, source: str, before: bool = False) -> None:
+        """Take one record of the named input."""
+        self.stale = True
+        self._heard[f"{source}\0{record.stream}"] = self.clock
+        super().add(record, source, before)
+
+    def observe(self, one: Any, source: str) -> None:
+        """Take what a reader of traces, or an endpoint, gave."""
+        self.stale = True
+        self.urgent = self.urgent or isinstance(one, Page)
+        super().observe(one, source)
+
+    def look(self) -> Seen:
+        """Return copies of the latest run of every writer, as if the log ended here."""
+        self.stale = self.urgent = False
+        self.trim()
+        seen = Seen([], [], {})
+        of_run: dict[int, Life] = {}
+        self._looking = True
+        try:
+            for key, life in self._open.items():
+                run, twin = self._copy(life)
+                for record, matches in life.held:
+                    self._take(twin, record, matches)
+                twin.close()
+                seen.runs.append(run)
+                of_run[id(run)] = (key, life.number)
+                seen.restarts[run.stream, *run.sources[:1]] = life.number
+            kept = [run for run in seen.runs if run.engine]
+            seen.runs = kept or [run for run in seen.runs if run.records]
+            self.pods.attach(seen.runs)
+            self.beside.attach(seen.runs)
+            whole, self.runs = self.runs, seen.runs
+            try:
+                for source, record in self._host:
+                    self._deal(source, record)
+            finally:
+                self.runs = whole
+        finally:
+            self._looking = False
+        for number, run in enumerate(seen.runs):
+            run.id = number
+        seen.lives = [of_run.get(id(run)) for run in seen.runs]
+        return seen
+
+    def finish(self) -> list[Run]:
+        """Close every run, with what its window holds."""
+        self.trim()
+        for run in self.runs:
+            run.events = self._bygone(run).joined(run.events)
+        self._past.clear()
+        self._looking = True  # nothing is news any more
+        return super().finish()
+
+    def first_lives(self) -> dict[tuple[str, ...], int]:
+        """Return by stream and source how many runs came before the first that is still kept."""
+        before: dict[tuple[str, ...], int] = {}
+        for life in self._open.values():
+            writer = (life.run.stream, *life.run.sources[:1])
+            own = sum((run.stream, *run.sources[:1]) == writer for run in self.runs)
+            before[writer] = max(life.number + 1 - own, 0)
+        return before
+
+    def trim(self) -> None:
+        """Forget what the window does not hold any more."""
+        if self.window is None:
+            return
+        lives = {id(life.run): life for life in self._open.values()}
+        self._forget_silent()
+        for run in self.runs:
+            self._roll(run, lives.get(id(run)))
+        self._forget_past(lives)
+        newest = max((record.time for _, record in self._host if record.time is not None), default=None)
+        if newest is not None:
+            oldest = newest - max(self.window, KERNEL_AFTER)
+            self._host = [one for one in self._host if one[1].time is not None and one[1].time >= oldest]
+        self.beside.forget(self.window, MOST_PAGES)
+
+    def held(self) -> Mapping[str, int]:
+        """Return what memory grows with: rows, events and runs that are kept."""
+        runs = self.runs
+        past = [one for _, one in self._past.values()]
+        return {
+            "runs": len(runs),
+            "rows": sum(len(table) for run in runs for table in run.tables.values()),
+            "events": sum(len(log.kept) for run in runs for log in run.events.values()) + sum(map(len, past)),
+            "times": sum(len(log.times) for run in runs for log in run.events.values())
+            + sum(one.times for one in past),
+            "tables": len(self._shares),
+            "host": len(self._host),
+        }
+
+    def _event(self, life: Lifetime, record: Record, match: Match) -> None:
+        super()._event(life, record, match)
+        if not self._looking:
+            self.urgent = self.urgent or _tells(life.run.events[match[0].name].count)
+
+    def _copy(self, life: Lifetime) -> tuple[Run, Lifetime]:
+        run = life.run
+        copy = replace(
+            run,
+            tables=dict(run.tables),
+            spreads={name: list(spreads) for name, spreads in run.spreads.items()},
+            events=self._bygone(run).joined(run.events),
+            facts=dict(run.facts),
+            arguments=dict(run.arguments),
+            residue={name: replace(one) for name, one in run.residue.items()},
+            levels=dict(run.levels),
+            sources=list(run.sources),
+            parts=dict(run.parts),
+            requests=list(run.requests),
+            assumed=list(run.assumed),
+        )
+        return copy, replace(life, run=copy, held=[], _starts=set(life._starts))
+
+    def _roll(self, run: Run, life: Lifetime | None) -> None:
+        assert self.window is not None
+        if run.ended is None:
+            return
+        past = self._bygone(run)
+        if past.latest is not None and run.ended < past.latest + self.window / PIECES:
+            return
+        # A server that died and still prints is dead for as long as it prints.
+        died = life.fatal_time if life is not None and life.last_fatal >= 0 and not life._survived() else None
+        oldest = (run.ended if died is None else min(run.ended, died)) - self.window
+        past.take(run.events, run.ended)
+        run.events = {}
+        past.forget(oldest)
+        for table in run.tables.values():
+            table.forget(oldest)
+
+    def _forget_past(self, lives: Mapping[int, Lifetime]) -> None:
+        """Drop lifetimes that ended before the window of those that follow them."""
+        newest: dict[tuple[str, ...], float] = {}
+        for life in self._open.values():
+            if life.run.ended is not None:
+                newest[life.run.stream, *life.run.sources[:1]] = life.run.ended
+        over = [run for run in self.runs if id(run) not in lives]
+        gone = {id(run) for run in over[:-MOST_PAST]}
+        for run in over:
+            now = newest.get((run.stream, *run.sources[:1]))
+            if now is not None and run.ended is not None and run.ended < now - (self.window or 0.0):
+                gone.add(id(run))
+        self._drop(gone)
+
+    def _drop(self, gone: set[int]) -> None:
+        if gone:
+            self.runs = [run for run in self.runs if id(run) not in gone]
+            self._shares.keep(self.runs)
+        here = {id(run) for run in self.runs}
+        self._past = {one: past for one, past in self._past.items() if one in here}
+
+    def _bygone(self, run: Run) -> Bygone:
+        """Return what is kept of a run's past; the run with it, so that no other takes its number meanwhile."""
+        if id(run) not in self._past:
+            self._past[id(run)] = run, Bygone(run.started)
+        return self._past[id(run)][1]
+
+    def _forget_silent(self) -> None:
+        """Drop writers that have said nothing for long: pods come and go, and their number is bounded."""
+        assert self.window is not None
+        silent = [key for key in self._open if self.clock - self._heard.get(key, self.clock) > SILENT * self.window]
+        if not silent or len(silent) == len(self._open):
+            return
+        gone: set[int] = set()
+        for key in silent:
+            life = self._open.pop(key)
+            self._heard.pop(key, None)
+            writer = (life.run.stream, *life.run.sources[:1])
+            gone |= {id(run) for run in self.runs if (run.stream, *run.sources[:1]) == writer}
+        self._drop(gone)
+
+
+def _tells(count: int) -> bool:
+    """Whether so many occurrences may decide a rule that fewer did not: 1, 2, 3, 5, 10, 20, 30, 50, 100, ..."""
+    while count >= 10 and count % 10 == 0:
+        count //= 10
+    return count in (1, 2, 3, 5)
+

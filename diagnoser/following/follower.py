@@ -1,0 +1,161 @@
+"""Inputs that go on, judged again and again: when to look, at what cost, and what has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from diagnoser.api import Session
+from diagnoser.evidence.collect import MOST_STREAMS
+from diagnoser.evidence.standing import Life, Seen, Standing
+from diagnoser.findings import Input, Report
+from diagnoser.following.changes import HOLD, Change, Tracker
+from diagnoser.following.cutter import Cutter, Raw
+from diagnoser.following.intake import Intake
+from diagnoser.loading import Knowledge
+from diagnoser.model import Record
+from diagnoser.observations import Page
+from diagnoser.options import Options
+from diagnoser.reading import Readers, read_trace
+from diagnoser.rules.fields import evaluate_fields
+from diagnoser.sources import Source
+from diagnoser.values import dataclass
+
+
+@dataclass(slots=True, frozen=True)
+class Pace:
+    """How often the evidence is judged, seconds.
+
+    ``quick``: after something was said for the first time; ``steady``: after anything else. A judgement that takes
+    long is made less often: its time is at most one ``share`` of all time (a third of that for ``steady``).
+    """
+
+    quick: float = 0.5
+    steady: float = 1.0
+    share: float = 1 / 15
+
+
+class Follower:
+    """Everything between lines that come and findings that change.
+
+    ``passed`` tells seconds on a clock that nobody sets. ``window`` is how much of the log is judged, in seconds of the
+    log's own clock; None judges all of it.
+    """
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        options: Options,
+        window: float | None,
+        passed: Callable[[], float],
+        pace: Pace = Pace(),  # noqa: B008 - frozen
+        hold: float = HOLD,
+    ) -> None:
+        self.report: Report | None = None
+        self.lines = 0
+        self.log_time: str | None = None
+        self._knowledge = knowledge
+        self._options = options
+        self._passed = passed
+        self._pace = pace
+        self._collector = Standing(
+            knowledge.vocabulary,
+            knowledge.matcher,
+            Readers(),
+            evaluate_fields,
+            options.engine or "",
+            knowledge.catalog.dest,
+            window=window,
+        )
+        self._tracker = Tracker(hold)
+        self._intakes: dict[str, Intake] = {}
+        self._beside: list[Input] = []
+        self._scraped: dict[str, Input] = {}
+        self._looked: float | None = None
+        self._cost = 0.0
+
+    @property
+    def wanted(self) -> Callable[[str], bool]:
+        """Whether a metric of a name is of use."""
+        return self._collector.beside.wanted
+
+    def follow(self, cutter: Cutter) -> None:
+        """Begin with one more input that goes on."""
+        self._intakes[cutter.name] = Intake(cutter)
+
+    def read(self, source: Source) -> None:
+        """Read an input that is no log to its end."""
+        self._beside.append(read_trace(source, self._collector))
+
+    def feed(self, name: str, raw: Sequence[Raw]) -> None:
+        """Take lines of one input."""
+        now = self._collector.clock = self._passed()
+        self.lines += len(raw)
+        self._add(name, self._intakes[name].take(raw, now))
+
+    def scraped(self, one: Input, pages: Sequence[Page]) -> None:
+        """Take what an address gave; ``one`` says what it gave so far."""
+        self._scraped[one.name] = one
+        for page in pages:
+            self._collector.observe(page, one.name)
+
+    def idle(self) -> None:
+        """Complete what has waited long enough. To be called several times a second."""
+        now = self._collector.clock = self._passed()
+        for name, intake in self._intakes.items():
+            self._add(name, intake.idle(now))
+
+    def due(self) -> bool:
+        """Whether it is time to look again: something came, and the last look was long enough ago."""
+        if not self._collector.stale:
+            return False
+        if self._looked is None:
+            return True
+        since = self._passed() - self._looked
+        if self._collector.urgent:
+            return since >= max(self._pace.quick, self._cost / self._pace.share)
+        return since >= max(self._pace.steady, 3 * self._cost / self._pace.share)
+
+    def look(self) -> list[Change]:
+        """Judge what the window holds and return what has changed."""
+        began = self._passed()
+        seen = self._collector.look()
+        report = self._judge(seen)
+        self.report = report
+        newest = max((run for run in seen.runs if run.ended is not None), key=lambda run: run.ended or 0.0, default=None)
+        self.log_time = next((run.ended for run in report.runs if newest and run.id == newest.id), None)
+        lives = {run.id: life for run, life in zip(seen.runs, seen.lives, strict=True)}
+        servers = {run.id: run.stream or next(iter(run.sources), "") for run in report.runs}
+        here: list[Life] = [life for life in lives.values() if life is not None]
+        changes = self._tracker.look(report.findings, lives, servers, here, self.log_time, began)
+        self._looked = self._passed()
+        self._cost = self._looked - began
+        return changes
+
+    def open(self) -> list[Change]:
+        """Return the findings that are open, in order of rank."""
+        return self._tracker.open()
+
+    def finish(self) -> Report:
+        """Take what still waits and return the report over everything that the window holds, ended lifetimes too."""
+        now = self._collector.clock = self._passed()
+        for name, intake in self._intakes.items():
+            self._add(name, intake.end(now))
+        before = self._collector.first_lives()
+        runs = self._collector.finish()
+        return Session.of(runs, self._inputs(), self._options, self._knowledge, before).report
+
+    def _judge(self, seen: Seen) -> Report:
+        return Session.of(seen.runs, self._inputs(), self._options, self._knowledge, seen.restarts).report
+
+    def _inputs(self) -> list[Input]:
+        told = [intake.told() for intake in self._intakes.values()]
+        if told and self._collector.passed_over:
+            told[0].problems.append(
+                f"{self._collector.passed_over:,} records of more than {MOST_STREAMS} writers were passed over"
+            )
+        return [*told, *self._beside, *self._scraped.values()]
+
+    def _add(self, name: str, records: Iterable[Record]) -> None:
+        add = self._collector.add
+        for record in records:
+            add(record, name)
