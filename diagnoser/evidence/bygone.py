@@ -52,6 +52,10 @@ class Bygone:
             if said:
                 self._launch = joined([self._launch, said])
 
+    def names(self) -> set[str]:
+        """Return the events of which anything is kept."""
+        return {name for logs in self._all() for name in logs}
+
     def joined(self, present: Logs) -> Logs:
         """Return everything that is kept, in copies."""
         return joined([*self._all(), present])

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from diagnoser.evidence.asked import Match
 from diagnoser.evidence.bygone import Bygone
 from diagnoser.evidence.collect import KERNEL_AFTER, Collector
 from diagnoser.evidence.lifetime import Lifetime
+from diagnoser.evidence.news import News
 from diagnoser.evidence.samples import LEAST_ROWS, MOST_ROWS, ROWS, Budget
-from diagnoser.model import Record, Run
-from diagnoser.observations import Page
+from diagnoser.model import Run
 from diagnoser.values import dataclass, replace
 
 #: Lifetimes that are over and still kept for the report at the end.
@@ -61,59 +60,50 @@ class Seen:
 class Standing(Collector):
     """A collector that is looked at again and again. ``window`` is in seconds of the log's clock; None keeps all.
 
-    ``urgent``: something was said for the first time, or often, since the last look; ``stale``: anything was.
+    ``clock`` is what the caller says has passed, ``news`` what came since the last look.
     """
 
     def __init__(self, *args: Any, window: float | None, **more: Any) -> None:
         super().__init__(*args, **more)
         self.window = window
-        self.stale = self.urgent = False
+        self.news = News()
         self.clock = 0.0
         self._shares = self._budget = _Budget()
         self._past: dict[int, tuple[Run, Bygone]] = {}
-        self._heard: dict[str, float] = {}
-        self._looking = False
 
-    def add(self, record: Record, source: str, before: bool = False) -> None:
-        """Take one record of the named input."""
-        self.stale = True
-        self._heard[f"{source}\0{record.stream}"] = self.clock
-        super().add(record, source, before)
+    def heed(self) -> None:
+        """Note what was said since the last time."""
+        self.news.heed(self._open, self.clock)
 
     def observe(self, one: Any, source: str) -> None:
         """Take what a reader of traces, or an endpoint, gave."""
-        self.stale = True
-        self.urgent = self.urgent or isinstance(one, Page)
+        self.news.stale = self.news.told = True
         super().observe(one, source)
 
     def look(self) -> Seen:
         """Return copies of the latest run of every writer, as if the log ended here."""
-        self.stale = self.urgent = False
+        self.news.seen()
         self.trim()
         seen = Seen([], [], {})
         of_run: dict[int, Life] = {}
-        self._looking = True
+        for key, life in self._open.items():
+            run, twin = self._copy(life)
+            for record, matches in life.held:
+                self._take(twin, record, matches)
+            twin.close()
+            seen.runs.append(run)
+            of_run[id(run)] = (key, life.number)
+            seen.restarts[run.stream, *run.sources[:1]] = life.number
+        kept = [run for run in seen.runs if run.engine]
+        seen.runs = kept or [run for run in seen.runs if run.records]
+        self.pods.attach(seen.runs)
+        self.beside.attach(seen.runs)
+        whole, self.runs = self.runs, seen.runs
         try:
-            for key, life in self._open.items():
-                run, twin = self._copy(life)
-                for record, matches in life.held:
-                    self._take(twin, record, matches)
-                twin.close()
-                seen.runs.append(run)
-                of_run[id(run)] = (key, life.number)
-                seen.restarts[run.stream, *run.sources[:1]] = life.number
-            kept = [run for run in seen.runs if run.engine]
-            seen.runs = kept or [run for run in seen.runs if run.records]
-            self.pods.attach(seen.runs)
-            self.beside.attach(seen.runs)
-            whole, self.runs = self.runs, seen.runs
-            try:
-                for source, record in self._host:
-                    self._deal(source, record)
-            finally:
-                self.runs = whole
+            for source, record in self._host:
+                self._deal(source, record)
         finally:
-            self._looking = False
+            self.runs = whole
         for number, run in enumerate(seen.runs):
             run.id = number
         seen.lives = [of_run.get(id(run)) for run in seen.runs]
@@ -125,7 +115,6 @@ class Standing(Collector):
         for run in self.runs:
             run.events = self._bygone(run).joined(run.events)
         self._past.clear()
-        self._looking = True  # nothing is news any more
         return super().finish()
 
     def first_lives(self) -> dict[tuple[str, ...], int]:
@@ -144,7 +133,8 @@ class Standing(Collector):
         lives = {id(life.run): life for life in self._open.values()}
         self._forget_silent()
         for run in self.runs:
-            self._roll(run, lives.get(id(run)))
+            if self._roll(run, life := lives.get(id(run))) and life is not None:
+                self.news.rolled(life, self._bygone(run).names())
         self._forget_past(lives)
         newest = max((record.time for _, record in self._host if record.time is not None), default=None)
         if newest is not None:
@@ -166,11 +156,6 @@ class Standing(Collector):
             "host": len(self._host),
         }
 
-    def _event(self, life: Lifetime, record: Record, match: Match) -> None:
-        super()._event(life, record, match)
-        if not self._looking:
-            self.urgent = self.urgent or _tells(life.run.events[match[0].name].count)
-
     def _copy(self, life: Lifetime) -> tuple[Run, Lifetime]:
         run = life.run
         copy = replace(
@@ -189,13 +174,14 @@ class Standing(Collector):
         )
         return copy, replace(life, run=copy, held=[], _starts=set(life._starts))
 
-    def _roll(self, run: Run, life: Lifetime | None) -> None:
+    def _roll(self, run: Run, life: Lifetime | None) -> bool:
+        """Begin a new stretch where the present one is long enough; return whether it was."""
         assert self.window is not None
         if run.ended is None:
-            return
+            return False
         past = self._bygone(run)
         if past.latest is not None and run.ended < past.latest + self.window / PIECES:
-            return
+            return False
         # A server that died and still prints is dead for as long as it prints.
         died = life.fatal_time if life is not None and life.last_fatal >= 0 and not life._survived() else None
         oldest = (run.ended if died is None else min(run.ended, died)) - self.window
@@ -204,6 +190,7 @@ class Standing(Collector):
         past.forget(oldest)
         for table in run.tables.values():
             table.forget(oldest)
+        return True
 
     def _forget_past(self, lives: Mapping[int, Lifetime]) -> None:
         """Drop lifetimes that ended before the window of those that follow them."""
@@ -235,21 +222,14 @@ class Standing(Collector):
     def _forget_silent(self) -> None:
         """Drop writers that have said nothing for long: pods come and go, and their number is bounded."""
         assert self.window is not None
-        silent = [key for key in self._open if self.clock - self._heard.get(key, self.clock) > SILENT * self.window]
+        long = SILENT * self.window
+        silent = [key for key in self._open if self.clock - self.news.heard(key, self.clock) > long]
         if not silent or len(silent) == len(self._open):
             return
         gone: set[int] = set()
         for key in silent:
             life = self._open.pop(key)
-            self._heard.pop(key, None)
+            self.news.forget(key)
             writer = (life.run.stream, *life.run.sources[:1])
             gone |= {id(run) for run in self.runs if (run.stream, *run.sources[:1]) == writer}
         self._drop(gone)
-
-
-def _tells(count: int) -> bool:
-    """Whether so many occurrences may decide a rule that fewer did not: 1, 2, 3, 5, 10, 20, 30, 50, 100, ..."""
-    while count >= 10 and count % 10 == 0:
-        count //= 10
-    return count in (1, 2, 3, 5)
-

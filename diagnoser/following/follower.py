@@ -18,20 +18,23 @@ from diagnoser.options import Options
 from diagnoser.reading import Readers, read_trace
 from diagnoser.rules.fields import evaluate_fields
 from diagnoser.sources import Source
+from diagnoser.times import stamp
 from diagnoser.values import dataclass
 
 
 @dataclass(slots=True, frozen=True)
 class Pace:
-    """How often the evidence is judged, seconds.
+    """How often the evidence is judged.
 
-    ``quick``: after something was said for the first time; ``steady``: after anything else. A judgement that takes
-    long is made less often: its time is at most one ``share`` of all time (a third of that for ``steady``).
+    After something was said for the first time: ``quick`` seconds after the last look. After anything that rules ask
+    for, such as a statistics line: when all looks together take no more than a ``share`` of the time; what is not
+    used is saved up for ``saved`` seconds of looking. After anything else: every ``seldom`` seconds.
     """
 
     quick: float = 0.5
-    steady: float = 1.0
-    share: float = 1 / 15
+    share: float = 0.01
+    saved: float = 0.2
+    seldom: float = 30.0
 
 
 class Follower:
@@ -71,7 +74,7 @@ class Follower:
         self._beside: list[Input] = []
         self._scraped: dict[str, Input] = {}
         self._looked: float | None = None
-        self._cost = 0.0
+        self._cost = self._credit = 0.0
 
     @property
     def wanted(self) -> Callable[[str], bool]:
@@ -103,17 +106,23 @@ class Follower:
         now = self._collector.clock = self._passed()
         for name, intake in self._intakes.items():
             self._add(name, intake.idle(now))
+        self._collector.heed()
 
     def due(self) -> bool:
         """Whether it is time to look again: something came, and the last look was long enough ago."""
-        if not self._collector.stale:
+        news, pace, now = self._collector.news, self._pace, self._passed()
+        if not news.stale:
             return False
         if self._looked is None:
             return True
-        since = self._passed() - self._looked
-        if self._collector.urgent:
-            return since >= max(self._pace.quick, self._cost / self._pace.share)
-        return since >= max(self._pace.steady, 3 * self._cost / self._pace.share)
+        since = now - self._looked
+        saved = self._credit + since * pace.share
+        if news.urgent:
+            # Costly looks, of hundreds of servers, are made less often even then.
+            return since >= max(pace.quick, 15 * self._cost)
+        if news.told:
+            return since >= pace.quick and saved >= self._cost
+        return since >= pace.seldom
 
     def look(self) -> list[Change]:
         """Judge what the window holds and return what has changed."""
@@ -121,25 +130,32 @@ class Follower:
         seen = self._collector.look()
         report = self._judge(seen)
         self.report = report
-        newest = max((run for run in seen.runs if run.ended is not None), key=lambda run: run.ended or 0.0, default=None)
-        self.log_time = next((run.ended for run in report.runs if newest and run.id == newest.id), None)
+        timed = [run for run in seen.runs if run.ended is not None]
+        newest = max(timed, key=lambda run: run.ended or 0.0, default=None)
+        self.log_time = stamp(newest.ended, newest.time_known) if newest is not None else None
         lives = {run.id: life for run, life in zip(seen.runs, seen.lives, strict=True)}
         servers = {run.id: run.stream or next(iter(run.sources), "") for run in report.runs}
         here: list[Life] = [life for life in lives.values() if life is not None]
         changes = self._tracker.look(report.findings, lives, servers, here, self.log_time, began)
-        self._looked = self._passed()
-        self._cost = self._looked - began
+        now = self._passed()
+        earned = (began - self._looked) * self._pace.share if self._looked is not None else self._pace.saved
+        self._looked, self._cost = now, now - began
+        self._credit = max(min(self._credit + earned, self._pace.saved) - self._cost, -self._pace.saved)
         return changes
 
     def open(self) -> list[Change]:
         """Return the findings that are open, in order of rank."""
         return self._tracker.open()
 
-    def finish(self) -> Report:
-        """Take what still waits and return the report over everything that the window holds, ended lifetimes too."""
+    def end(self) -> None:
+        """Take everything that still waits: nothing more comes."""
         now = self._collector.clock = self._passed()
         for name, intake in self._intakes.items():
             self._add(name, intake.end(now))
+        self._collector.heed()
+
+    def finish(self) -> Report:
+        """Return the report over everything that the window holds, ended lifetimes too. To be called once, last."""
         before = self._collector.first_lives()
         runs = self._collector.finish()
         return Session.of(runs, self._inputs(), self._options, self._knowledge, before).report

@@ -94,7 +94,7 @@ class Tail:
         if self._waiting:
             self._tell(f"{self.name} is there")
             self._waiting = False
-        self._file = file  # type: ignore[assignment]
+        self._file = file
         status = os.fstat(file.fileno())
         self._identity, self._position = (status.st_dev, status.st_ino), 0
         return True
