@@ -44,7 +44,7 @@ def main(names: Sequence[str], args: argparse.Namespace) -> int:
 
         options = _diagnose._api_options(args)
         knowledge = Knowledge(options)
-    follower = Follower(knowledge, options, args.window, time.monotonic)
+    follower = Follower(knowledge, options, args.window, time.monotonic, time.process_time)
     notes = [] if args.quiet else [f"warning: {problem}" for problem in knowledge.base.problems]
     inputs: list[Followed] = []
     with Stop() as stop:

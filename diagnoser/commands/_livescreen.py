@@ -99,7 +99,7 @@ class Screen:
 def picture(view: View, options: RenderOptions, height: int) -> str:
     """Return the screen as text of at most so many lines: what does not fit is left out from below."""
     run = focus(view.report) if view.report is not None and recognised(view.report) else None
-    head, found, foot = Page(options), Page(options), Page(options)
+    head, found, foot = (Page(options, view.names) for _ in range(3))
     _head(head, view, run)
     _open(found, view)
     _foot(foot, view)

@@ -25,8 +25,10 @@ class _Mark:
 
 
 class News:
-    """Since the last look, ``urgent``: something was said for the first time, or so often that it may count; ``told``:
-    something that rules ask for; ``stale``: anything.
+    """What is known to have come.
+
+    ``urgent``: something was said for the first time, or so often that it may count; ``told``: something that rules
+    ask for; ``stale``: anything.
     """
 
     def __init__(self) -> None:
@@ -59,6 +61,7 @@ class News:
             mark.seq, mark.heard = life.seq, now
             rows = sum(map(len, life.run.tables.values()))
             self.told = self.told or rows != mark.rows
+            self.urgent = self.urgent or mark.rows == 0 < rows
             mark.rows = rows
             for name, log in life.run.events.items():
                 if (more := log.count - mark.here.get(name, 0)) > 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 
 from diagnoser.api import Session
@@ -40,8 +41,8 @@ class Pace:
 class Follower:
     """Everything between lines that come and findings that change.
 
-    ``passed`` tells seconds on a clock that nobody sets. ``window`` is how much of the log is judged, in seconds of the
-    log's own clock; None judges all of it.
+    ``passed`` tells seconds on a clock that nobody sets, ``spent`` those that this process computed. ``window`` is how
+    much of the log is judged, in seconds of the log's own clock; None judges all of it.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Follower:
         options: Options,
         window: float | None,
         passed: Callable[[], float],
+        spent: Callable[[], float],
         pace: Pace = Pace(),  # noqa: B008 - frozen
         hold: float = HOLD,
     ) -> None:
@@ -58,7 +60,7 @@ class Follower:
         self.log_time: str | None = None
         self._knowledge = knowledge
         self._options = options
-        self._passed = passed
+        self._passed, self._spent = passed, spent
         self._pace = pace
         self._collector = Standing(
             knowledge.vocabulary,
@@ -75,6 +77,7 @@ class Follower:
         self._scraped: dict[str, Input] = {}
         self._looked: float | None = None
         self._cost = self._credit = 0.0
+        self._costs: deque[float] = deque(maxlen=3)
 
     @property
     def wanted(self) -> Callable[[str], bool]:
@@ -126,7 +129,7 @@ class Follower:
 
     def look(self) -> list[Change]:
         """Judge what the window holds and return what has changed."""
-        began = self._passed()
+        began, spent = self._passed(), self._spent()
         seen = self._collector.look()
         report = self._judge(seen)
         self.report = report
@@ -137,10 +140,7 @@ class Follower:
         servers = {run.id: run.stream or next(iter(run.sources), "") for run in report.runs}
         here: list[Life] = [life for life in lives.values() if life is not None]
         changes = self._tracker.look(report.findings, lives, servers, here, self.log_time, began)
-        now = self._passed()
-        earned = (began - self._looked) * self._pace.share if self._looked is not None else self._pace.saved
-        self._looked, self._cost = now, now - began
-        self._credit = max(min(self._credit + earned, self._pace.saved) - self._cost, -self._pace.saved)
+        self._charge(began, self._spent() - spent)
         return changes
 
     def open(self) -> list[Change]:
@@ -159,6 +159,14 @@ class Follower:
         before = self._collector.first_lives()
         runs = self._collector.finish()
         return Session.of(runs, self._inputs(), self._options, self._knowledge, before).report
+
+    def _charge(self, began: float, spent: float) -> None:
+        """Take note of what a look has cost. The first of a kind compiles expressions and tells nothing of the next."""
+        self._costs.append(spent)
+        self._cost = min(self._costs) if len(self._costs) > 1 else 0.0
+        earned = (began - self._looked) * self._pace.share if self._looked is not None else self._pace.saved
+        self._credit = max(min(self._credit + earned, self._pace.saved) - self._cost, -self._cost)
+        self._looked = self._passed()
 
     def _judge(self, seen: Seen) -> Report:
         return Session.of(seen.runs, self._inputs(), self._options, self._knowledge, seen.restarts).report
