@@ -116,7 +116,9 @@ def _face(names: Sequence[str], args: argparse.Namespace) -> Face:
 
     judged = "all of it is judged" if args.window is None else f"the last {duration(args.window)} are judged"
     options = _terminal.render_options(args.color, args.width, False)
-    screen = Screen(["standard input" if name == "-" else name for name in names], judged, options)
+    screen = Screen(
+        ["standard input" if name == "-" else name for name in names], judged, options, args.width is not None
+    )
     return _Pictures(screen) if screen.able else _Words()
 
 

@@ -35,6 +35,7 @@ class Pipe:
         #: Whether everything that was there was read once, and whether it has ended.
         self.caught_up = False
         self.ended = False
+        self._begun = False
         self._stream = stream
         self._blocks: queue.Queue[bytes] = queue.Queue(_WAITING)
         # A thread that hangs in a read must not keep the program: it is a daemon and reads past Python's buffers.
@@ -47,8 +48,9 @@ class Pipe:
             try:
                 block = self._blocks.get_nowait()
             except queue.Empty:
-                self.caught_up = True
+                self.caught_up = self._begun
                 break
+            self._begun = True
             if not block:
                 self.caught_up = self.ended = True
                 break

@@ -48,11 +48,13 @@ class View(NamedTuple):
 class Screen:
     """Draws on a terminal, on its second screen: what stood there before comes back when it is closed."""
 
-    def __init__(self, names: Sequence[str], judged: str, options: RenderOptions) -> None:
+    def __init__(self, names: Sequence[str], judged: str, options: RenderOptions, fixed: bool) -> None:
         from rich.console import Console
         from rich.live import Live
 
         self._names, self._judged, self._options = names, judged, options
+        #: Whether the width was chosen; else it is the terminal's at each moment.
+        self._fixed = fixed
         self._console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
         self._live: Live = Live(console=self._console, screen=True, auto_refresh=False, vertical_overflow="crop")
         self._closed: deque[Change] = deque(maxlen=_CLOSED)
@@ -92,7 +94,8 @@ class Screen:
         closed = list(self._closed)
         view = View(self._names, report, open_, closed, lines, rate, log_time, self._judged, list(self._notes))
         size = self._console.size
-        options = self._options._replace(width=min(size.width, self._options.width))
+        width = min(size.width, self._options.width) if self._fixed else size.width
+        options = self._options._replace(width=width)
         self._live.update(Text.from_ansi(picture(view, options, size.height), no_wrap=True), refresh=True)
 
 

@@ -19,7 +19,14 @@ class OngoingPeeler(Peeler):
 
     def feed(self, source: str, number: int, data: bytes) -> list[Line]:
         """Take one raw line; return the lines that are complete now."""
-        return self._peel(source, number, self._clean(data.decode("utf-8", "replace")))
+        text = data.decode("utf-8", "replace")
+        if "\x1b" in text or "\0" in text or "\r" in text:
+            return self._peel(source, number, self._clean(text))
+        heads = self._heads.get(text[:1])
+        if (heads and heads.match(text)) or "|" in text:
+            return self._peel(source, number, text)
+        self.seen["bare"] += 1
+        return [Line(source, number, text, None, "", "bare")]
 
     def flush(self) -> list[Line]:
         """Return what never ended, at the end of the input."""

@@ -22,6 +22,8 @@ class Bygone:
         self.started = started
         #: The log time up to which events were taken.
         self.latest: float | None = None
+        #: Whether anything was dropped.
+        self.shortened = False
         self._launch: Logs = {}
         self._stretches: list[tuple[float, Logs]] = []
 

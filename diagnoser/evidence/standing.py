@@ -14,7 +14,8 @@ from diagnoser.evidence.collect import KERNEL_AFTER, Collector
 from diagnoser.evidence.lifetime import Lifetime
 from diagnoser.evidence.news import News
 from diagnoser.evidence.samples import LEAST_ROWS, MOST_ROWS, ROWS, Budget
-from diagnoser.model import Run
+from diagnoser.model import Record, Run
+from diagnoser.times import duration
 from diagnoser.values import dataclass, replace
 
 #: Lifetimes that are over and still kept for the report at the end.
@@ -69,11 +70,15 @@ class Standing(Collector):
         self.news = News()
         self.clock = 0.0
         self._shares = self._budget = _Budget()
+        self._host_heard: tuple[str, Record] | None = None
         self._past: dict[int, tuple[Run, Bygone]] = {}
 
     def heed(self) -> None:
         """Note what was said since the last time."""
         self.news.heed(self._open, self.clock)
+        if self._host and self._host[-1] is not self._host_heard:
+            self._host_heard = self._host[-1]
+            self.news.stale = self.news.told = self.news.urgent = True
 
     def observe(self, one: Any, source: str) -> None:
         """Take what a reader of traces, or an endpoint, gave."""
@@ -114,6 +119,9 @@ class Standing(Collector):
         self.trim()
         for run in self.runs:
             run.events = self._bygone(run).joined(run.events)
+            if self._bygone(run).shortened and self.window is not None:
+                told = f"the last {duration(self.window)} of this run and what its launch said (--window)"
+                run.assumed.append(f"judged by {told}")
         self._past.clear()
         return super().finish()
 
@@ -128,6 +136,7 @@ class Standing(Collector):
 
     def trim(self) -> None:
         """Forget what the window does not hold any more."""
+        self.beside.forget(self.window or float("inf"), MOST_PAGES)
         if self.window is None:
             return
         lives = {id(life.run): life for life in self._open.values()}
@@ -140,7 +149,6 @@ class Standing(Collector):
         if newest is not None:
             oldest = newest - max(self.window, KERNEL_AFTER)
             self._host = [one for one in self._host if one[1].time is not None and one[1].time >= oldest]
-        self.beside.forget(self.window, MOST_PAGES)
 
     def held(self) -> Mapping[str, int]:
         """Return what memory grows with: rows, events and runs that are kept."""
@@ -188,6 +196,7 @@ class Standing(Collector):
         past.take(run.events, run.ended)
         run.events = {}
         past.forget(oldest)
+        past.shortened = past.shortened or (run.started is not None and run.started < oldest)
         for table in run.tables.values():
             table.forget(oldest)
         return True
