@@ -69,26 +69,31 @@ class Session:
         options: Options,
         knowledge: Knowledge,
         restarts: Mapping[tuple[str, ...], int],
+        known: Sequence[Judgement] = (),
     ) -> Session:
         """Judge runs that were collected elsewhere, as they are so far.
 
-        ``restarts`` counts by stream and source the runs that came before the first one here.
+        ``restarts`` counts by stream and source the runs that came before the first one here. Of a run that is among
+        the ``known``, the very object, the judgement stands.
         """
         self = cls.__new__(cls)
         self.options, self.knowledge, self._gathered = options, knowledge, ()
         self.runs, self.inputs = runs, inputs
-        self._judge(Counter(restarts))
+        self._judge(Counter(restarts), {id(one.run): one for one in known})
         return self
 
-    def _judge(self, starts: Counter[tuple[str, ...]]) -> None:
+    def _judge(self, starts: Counter[tuple[str, ...]], known: Mapping[int, Judgement] | None = None) -> None:
+        known = known or {}
         for run in self.runs:
-            self._settle(run)
+            if id(run) not in known:
+                self._settle(run)
         self.judgements: list[Judgement] = []
         base, vocabulary = self.knowledge.base, self.knowledge.vocabulary
         for run in self.runs:
             writer = (run.stream, *run.sources[:1])
             context = self._context(run, restarts=starts[writer])
-            self.judgements.append(judge(run, base, vocabulary, self.options.inference, context))
+            judged = known.get(id(run)) or judge(run, base, vocabulary, self.options.inference, context)
+            self.judgements.append(judged)
             starts[writer] += 1
         self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge)
 

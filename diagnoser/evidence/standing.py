@@ -6,14 +6,14 @@ that died keeps what it died of, until the next one begins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from diagnoser.evidence.bygone import Bygone
 from diagnoser.evidence.collect import KERNEL_AFTER, Collector
 from diagnoser.evidence.lifetime import Lifetime
 from diagnoser.evidence.news import News
-from diagnoser.evidence.samples import LEAST_ROWS, MOST_ROWS, ROWS, Budget
+from diagnoser.evidence.shares import Shares
 from diagnoser.model import Record, Run
 from diagnoser.times import duration
 from diagnoser.values import dataclass, replace
@@ -31,27 +31,12 @@ PIECES = 16
 Life = tuple[str, int]
 
 
-class _Budget(Budget):
-    """Rows for the tables of runs that come and go."""
-
-    def __len__(self) -> int:
-        return len(self._tables)
-
-    def keep(self, runs: Sequence[Run]) -> None:
-        """Forget the tables of other runs; the others may grow into their room."""
-        mine = {id(table) for run in runs for table in run.tables.values()}
-        self._tables = [table for table in self._tables if id(table) in mine]
-        while self._limit < MOST_ROWS and len(self._tables) * self._limit * 2 <= ROWS:
-            self._limit *= 2
-        while self._limit > LEAST_ROWS and len(self._tables) * self._limit > ROWS:
-            self._limit //= 2
-        for table in self._tables:
-            table.limit = self._limit
-
-
 @dataclass(slots=True)
 class Seen:
-    """Runs as they are at one moment. ``lives`` names the lifetime of each (None: a server without a log)."""
+    """Runs as they are at one moment; one that has not changed since the last is the same object.
+
+    ``lives`` names the lifetime of each (None: a server without a log).
+    """
 
     runs: list[Run]
     lives: list[Life | None]
@@ -69,8 +54,11 @@ class Standing(Collector):
         self.window = window
         self.news = News()
         self.clock = 0.0
-        self._shares = self._budget = _Budget()
+        self._shares = self._budget = Shares()
         self._host_heard: tuple[str, Record] | None = None
+        self._shown: dict[Life, tuple[tuple[int, int], Run]] = {}
+        self._numbers: dict[Life, int] = {}
+        self._next = 0
         self._past: dict[int, tuple[Run, Bygone]] = {}
 
     def heed(self) -> None:
@@ -91,13 +79,14 @@ class Standing(Collector):
         self.trim()
         seen = Seen([], [], {})
         of_run: dict[int, Life] = {}
+        shown, self._shown = self._shown if self._alone() else {}, {}
         for key, life in self._open.items():
-            run, twin = self._copy(life)
-            for record, matches in life.held:
-                self._take(twin, record, matches)
-            twin.close()
+            name, state = (key, life.number), (life.seq, len(life.held))
+            known = shown.get(name)
+            run = known[1] if known is not None and known[0] == state else self._ended_here(life)
+            self._shown[name] = state, run
             seen.runs.append(run)
-            of_run[id(run)] = (key, life.number)
+            of_run[id(run)] = name
             seen.restarts[run.stream, *run.sources[:1]] = life.number
         kept = [run for run in seen.runs if run.engine]
         seen.runs = kept or [run for run in seen.runs if run.records]
@@ -109,8 +98,11 @@ class Standing(Collector):
                 self._deal(source, record)
         finally:
             self.runs = whole
-        for number, run in enumerate(seen.runs):
-            run.id = number
+        # A life keeps its number from look to look; servers without a log have those behind.
+        self._numbers = {name: self._numbers.get(name, self._next + at) for at, name in enumerate(self._shown)}
+        self._next = max(self._numbers.values(), default=-1) + 1
+        for at, run in enumerate(seen.runs):
+            run.id = self._numbers[of_run[id(run)]] if id(run) in of_run else self._next + at
         seen.lives = [of_run.get(id(run)) for run in seen.runs]
         return seen
 
@@ -152,17 +144,30 @@ class Standing(Collector):
 
     def held(self) -> Mapping[str, int]:
         """Return what memory grows with: rows, events and runs that are kept."""
-        runs = self.runs
+        logs = [log for run in self.runs for log in run.events.values()]
         past = [one for _, one in self._past.values()]
         return {
-            "runs": len(runs),
-            "rows": sum(len(table) for run in runs for table in run.tables.values()),
-            "events": sum(len(log.kept) for run in runs for log in run.events.values()) + sum(map(len, past)),
-            "times": sum(len(log.times) for run in runs for log in run.events.values())
-            + sum(one.times for one in past),
+            "runs": len(self.runs),
+            "rows": sum(len(table) for run in self.runs for table in run.tables.values()),
+            "events": sum(len(log.kept) for log in logs) + sum(map(len, past)),
+            "times": sum(len(log.times) for log in logs) + sum(one.times for one in past),
             "tables": len(self._shares),
             "host": len(self._host),
         }
+
+    def _alone(self) -> bool:
+        """Whether logs are all that there is: nothing is dealt out anew among runs that have not changed."""
+        beside, pods = self.beside, self.pods
+        dealt = beside._pages or beside._measured or beside._telemetry.first or pods._pods or pods._nodes
+        return not (dealt or self._host)
+
+    def _ended_here(self, life: Lifetime) -> Run:
+        """Return a copy of a life's run as if its log ended here."""
+        run, twin = self._copy(life)
+        for record, matches in life.held:
+            self._take(twin, record, matches)
+        twin.close()
+        return run
 
     def _copy(self, life: Lifetime) -> tuple[Run, Lifetime]:
         run = life.run

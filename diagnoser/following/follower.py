@@ -12,6 +12,7 @@ from diagnoser.findings import Input, Report
 from diagnoser.following.changes import HOLD, Change, Tracker
 from diagnoser.following.cutter import Cutter, Raw
 from diagnoser.following.intake import Intake
+from diagnoser.judging import Judgement
 from diagnoser.loading import Knowledge
 from diagnoser.model import Record
 from diagnoser.observations import Page
@@ -76,6 +77,7 @@ class Follower:
         self._beside: list[Input] = []
         self._scraped: dict[str, Input] = {}
         self._looked: float | None = None
+        self._judgements: list[Judgement] = []
         self._cost = self._credit = 0.0
         self._costs: deque[float] = deque(maxlen=3)
 
@@ -169,7 +171,9 @@ class Follower:
         self._looked = self._passed()
 
     def _judge(self, seen: Seen) -> Report:
-        return Session.of(seen.runs, self._inputs(), self._options, self._knowledge, seen.restarts).report
+        session = Session.of(seen.runs, self._inputs(), self._options, self._knowledge, seen.restarts, self._judgements)
+        self._judgements = session.judgements
+        return session.report
 
     def _inputs(self) -> list[Input]:
         told = [intake.told() for intake in self._intakes.values()]
