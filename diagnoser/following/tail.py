@@ -22,7 +22,8 @@ Tell = Callable[[str], None]
 class Tail:
     """Follows a file like ``tail -F`` from its first byte. ``tell`` hears what happens to the file.
 
-    Raises InputError, here and later, for what cannot be followed: a folder, no permission, compressed data.
+    Raises InputError, here and later, for what cannot be followed: a folder, no permission, compressed data. What was
+    read once and cannot be any more is tried again.
     """
 
     def __init__(self, name: str, tell: Tell) -> None:
@@ -45,7 +46,15 @@ class Tail:
         if self._file is None and not self._due(now, self._open):
             return []
         assert self._file is not None
-        block = self._file.read(BLOCK)
+        try:
+            block = self._file.read(BLOCK)
+        except OSError as error:  # a network file system may forget an open file; a folder says so when it is read
+            if self._position == 0:
+                raise InputError(f"cannot follow {self.name}: {error.strerror or error}") from None
+            self._tell(f"{self.name}: {error.strerror or error}; it is opened anew")
+            self.close()
+            self.cutter.begin("opened anew")
+            return []
         self._position += len(block)
         if block:
             self.caught_up = self.caught_up or len(block) < BLOCK
@@ -90,7 +99,12 @@ class Tail:
             self.caught_up = True
             return False
         except OSError as error:
-            raise InputError(f"cannot follow {self.name}: {error.strerror or error}") from None
+            if self._identity == (0, 0):
+                raise InputError(f"cannot follow {self.name}: {error.strerror or error}") from None
+            if not self._waiting:
+                self._tell(f"{self.name} cannot be read ({error.strerror or error}); it is tried again")
+                self._waiting = True
+            return False
         if self._waiting:
             self._tell(f"{self.name} is there")
             self._waiting = False
