@@ -92,7 +92,7 @@ class Beside:
             own = [page for page in self._pages if page.source == source]
             newest = max((page.time for page in own if page.time is not None), default=0.0)
             own = [page for page in own[:-2] if page.time is None or page.time >= newest - seconds] + own[-2:]
-            if len(own) > most:  # the older half is seen at half the resolution from now on
+            while len(own) > most:  # the older half is seen at half the resolution from now on
                 own = own[: most // 2 : 2] + own[most // 2 :]
             kept += own
         self._pages = kept

@@ -22,8 +22,8 @@ from diagnoser.values import dataclass, replace
 MOST_PAST = 64
 #: Writers that have been silent for so many windows are forgotten when there are others.
 SILENT = 2
-#: Metrics pages kept of one address.
-MOST_PAGES = 240
+#: Metrics pages kept of one address: all of them are read again in every look. Older ones are farther apart.
+MOST_PAGES = 48
 #: Pieces that a window is dropped in.
 PIECES = 16
 

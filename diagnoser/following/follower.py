@@ -121,7 +121,7 @@ class Follower:
         if self._looked is None:
             return True
         since = now - self._looked
-        saved = self._credit + since * pace.share
+        saved = self._credit + since * self._share
         if news.urgent:
             # Costly looks, of hundreds of servers, are made less often even then.
             return since >= max(pace.quick, 15 * self._cost)
@@ -162,11 +162,16 @@ class Follower:
         runs = self._collector.finish()
         return Session.of(runs, self._inputs(), self._options, self._knowledge, before).report
 
+    @property
+    def _share(self) -> float:
+        """The share of time for looks: metrics pages cost more than lines, and come every few seconds."""
+        return self._pace.share * (2 if self._scraped else 1)
+
     def _charge(self, began: float, spent: float) -> None:
         """Take note of what a look has cost. The first of a kind compiles expressions and tells nothing of the next."""
         self._costs.append(spent)
         self._cost = min(self._costs) if len(self._costs) > 1 else 0.0
-        earned = (began - self._looked) * self._pace.share if self._looked is not None else self._pace.saved
+        earned = (began - self._looked) * self._share if self._looked is not None else self._pace.saved
         self._credit = max(min(self._credit + earned, self._pace.saved) - self._cost, -self._cost)
         self._looked = self._passed()
 
