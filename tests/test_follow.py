@@ -25,6 +25,12 @@ import jsonschema
 import pyte
 import pytest
 
+from diagnoser.commands._livescreen import View, picture
+from diagnoser.findings import Evidence, Finding
+from diagnoser.following import Change
+from diagnoser.reports.base import RenderOptions
+from diagnoser.reports.layout import cells
+
 ROOT = Path(__file__).parent.parent
 SCHEMA = json.loads((ROOT / "docs" / "follow.schema.json").read_text(encoding="utf-8"))
 STARTED = "INFO 03-01 00:00:00 [api_server.py:1000] vLLM API server version 0.9.2\n"
@@ -185,11 +191,16 @@ def test_an_interrupt_before_anything_came(follow: Any, tmp_path: Path) -> None:
     assert (code, lines) == (130, []) and "Traceback" not in said
 
 
-def test_it_exits_on_a_finding(follow: Any) -> None:
-    one = follow("--exit-on", "critical", "--exit-zero")
-    one.write(HEALTHY + CRASH)
-    assert one.process.wait(20) == 1  # standard input is still open
-    assert one.end()[1]
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_it_exits_on_a_finding_in_a_named_pipe(follow: Any, tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    one = follow(str(path), "--exit-on", "critical", "--exit-zero", stdin=subprocess.DEVNULL)
+    with path.open("w") as pipe:
+        pipe.write(HEALTHY + CRASH)
+        pipe.flush()
+        assert one.process.wait(20) == 1  # the pipe is still open
+    assert any(line["severity"] == "critical" for line in one.end()[1])
 
 
 def test_nobody_reads_any_more(environment: dict[str, str]) -> None:
@@ -337,6 +348,42 @@ def test_the_live_screen(environment: dict[str, str], interruptible: None, tmp_p
         assert "Traceback (most" not in report.partition("\x1b[?1049l")[2].replace("Traceback (most recent call", "")
     finally:
         terminal.close()
+
+
+def test_a_plain_terminal_gets_sentences(environment: dict[str, str], tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(HEALTHY + CRASH)
+    terminal = Terminal({**environment, "TERM": "dumb"}, str(log), "--exit-on", "critical", columns=300)
+    try:
+        report = terminal.rest()
+        assert terminal.process.wait(20) == 1
+        first = next(line for line in report.split("\n") if "opened" in line)
+        assert first.startswith("00:05:01 opened: CRITICAL ") and "server.log:" in first
+        assert "\x1b[?1049h" not in report and "root cause" in report
+    finally:
+        terminal.close()
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+@pytest.mark.parametrize(("width", "height"), [(50, 8), (80, 24), (160, 50)])
+@pytest.mark.parametrize("count", [0, 1, 12])
+def test_the_picture_fits_the_terminal(count: int, width: int, height: int, unicode: bool) -> None:
+    proof = Evidence("a-rather-long-name-of-a/server.log", 123456, "03-01 00:05:01", "wide 字 \x1b[31m" * 40)
+    plain = {
+        "stage": "memory", "title": "A title that says it all, at length, as titles do " * 2, "severity": "warning",
+        "confidence": "likely", "role": "root", "explains": [], "explained_by": None, "runs": [0], "meaning": "",
+        "impact": "字" * 100, "window": "", "evidence": [proof], "remedies": [], "verify": "", "docs": "",
+    }  # fmt: skip
+    told = [
+        Change("open", Finding(id=f"memory.x{at}", **plain), None, "03-01 00:05:01", ["server.log"], proof)
+        for at in range(count)
+    ]
+    view = View(["server.log"] * 9, None, told, told[:4], 10**9, 12345.6, "03-01 00:05:01", "judged", ["\x1b[2Jnote"])
+    lines = picture(view, RenderOptions(width=width, unicode=unicode), height).split("\n")
+    assert len(lines) == height and lines[-1].startswith("Ctrl-C")
+    assert max(map(cells, lines)) <= width
+    assert "\x1b" not in "".join(lines)
+    assert ("memory.x0" in "".join(lines)) is (count > 0)
 
 
 @pytest.mark.parametrize(
