@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -63,19 +63,45 @@ class Session:
         self.runs, self.inputs = self._read([os.fspath(name) for name in inputs], stdin)
         if options.alert is not None:
             self.runs = alerts.select(options.alert, self.runs)
+        self._judge(Counter())
+
+    @classmethod
+    def of(
+        cls,
+        runs: list[Run],
+        inputs: list[Input],
+        options: Options,
+        knowledge: Knowledge,
+        restarts: Mapping[tuple[str, ...], int],
+        known: Sequence[Judgement] = (),
+    ) -> Session:
+        """Judge runs that were collected elsewhere, as they are so far.
+
+        ``restarts`` counts by stream and source the runs that came before the first one here. Of a run that is among
+        the ``known``, the very object, the judgement stands.
+        """
+        self = cls.__new__(cls)
+        self.options, self.knowledge, self._gathered = options, knowledge, ()
+        self.runs, self.inputs = runs, inputs
+        self._judge(Counter(restarts), {id(one.run): one for one in known})
+        return self
+
+    def _judge(self, starts: Counter[tuple[str, ...]], known: Mapping[int, Judgement] | None = None) -> None:
+        known = known or {}
         for run in self.runs:
-            self._settle(run)
-        starts: Counter[tuple[str, ...]] = Counter()
+            if id(run) not in known:
+                self._settle(run)
         self.judgements: list[Judgement] = []
         base, vocabulary = self.knowledge.base, self.knowledge.vocabulary
         for run in self.runs:
             writer = (run.stream, *run.sources[:1])
             context = self._context(run, restarts=starts[writer])
-            self.judgements.append(judge(run, base, vocabulary, options.inference, context))
+            judged = known.get(id(run)) or judge(run, base, vocabulary, self.options.inference, context)
+            self.judgements.append(judged)
             starts[writer] += 1
         self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge)
-        if options.alert is not None:
-            self.report.alert = assembling.answered(options.alert, self.inputs, self.runs)
+        if self.options.alert is not None:
+            self.report.alert = assembling.answered(self.options.alert, self.inputs, self.runs)
 
     def why(self, rule_id: str) -> list[tuple[Run, Any]]:
         """Return for every run the evaluation tree of one rule's condition. Raises UsageError for an unknown id."""

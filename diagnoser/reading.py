@@ -172,8 +172,17 @@ def _read_log(source: Source, collector: Collector, window: Window | None) -> In
         text = f"of more than {MOST_RUNS:,} server lifetimes {collector.forgotten:,} in the middle were passed over"
         source.problems.append(Problem(source.name, None, text))
         collector.forgotten = 0
-    envelopes = [name for name, count in peeler.seen.most_common(3) if count * 50 >= peeler.seen.total()]
-    return _input(source, ", ".join(envelopes))
+    return _input(source, envelope(peeler))
+
+
+def envelope(peeler: Peeler) -> str:
+    """Name what most lines were wrapped in."""
+    return ", ".join(name for name, count in peeler.seen.most_common(3) if count * 50 >= peeler.seen.total())
+
+
+def read_trace(source: Source, collector: Collector) -> Input:
+    """Read what is no log to its end, for a collector that goes on."""
+    return _read_trace(source, collector, None)
 
 
 def _read_trace(source: Source, collector: Collector, window: Window | None) -> Input:

@@ -221,6 +221,16 @@ class Table:
         self._text += texts
         self._places += places
 
+    def forget(self, before: float) -> None:
+        """Drop the rows at the front that are older than ``before``; rows without a time go with their neighbours."""
+        times = self.time
+        first = next((at for at, time in enumerate(times) if time >= before), len(times) if times else 0)
+        if not first or all(time != time for time in times[:first]):
+            return
+        self._columns = {name: column[first:] for name, column in self._columns.items()}
+        self._time, self._weight, self._line = times[first:], self._weight[first:], self._line[first:]
+        del self._source[:first], self._text[:first], self._places[:first]
+
     def _coarsen(self) -> None:
         self._stride *= 2
         pairs = len(self._time) // 2 * 2

@@ -36,6 +36,10 @@ def main(arguments: Sequence[str]) -> int:
         print(_options.SHORT, file=sys.stderr)
         return 2
     _terminal.check_output(args.output, [*inputs, *args.baseline])
+    if args.follow or args.exit_on:
+        from diagnoser.commands import _follow
+
+        return _follow.main(inputs, args)
     if "-" in args.baseline:
         raise CommandError("--baseline -: standard input is for what is diagnosed; name a file")
     alert = _alert(args, inputs)

@@ -6,6 +6,7 @@ Nothing here is loaded unless an address was given.
 from __future__ import annotations
 
 import argparse
+import queue
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ from diagnoser.observations import Gathered
 from diagnoser.scraping import ranges
 from diagnoser.scraping.address import Address, apart, parse_address
 from diagnoser.scraping.fetch import Answer, Fetcher, FetchError, Limits
+from diagnoser.scraping.rounds import Round, Rounds
 from diagnoser.scraping.watch import Timing, timing, watch
 from diagnoser.sources import InputError
 from diagnoser.sources.names import expand
@@ -119,6 +121,16 @@ class Live:
             raise InputError("; ".join(f"{one.name}: {problem.text}" for one in given for problem in one.problems))
         return given
 
+    def standing(self, wanted: Callable[[str], bool], every: float) -> Standing:
+        """Ask every address again and again. Raises InputError for one that cannot be asked so."""
+        servers = [one.name for one in self._addresses if one.asking is not None]
+        if servers:
+            raise InputError(f"cannot follow {servers[0]}: a Prometheus server tells the past; follow its targets")
+        world = Machine(True)
+        fetcher = Fetcher(world.passed, self._token)
+        limit = fetcher.limits.connect + fetcher.limits.total
+        return Standing(Rounds(self._addresses, fetcher.get, limit, wanted, world), every)
+
     def _bounded(self, world: Machine) -> Callable[[Address, str, str], Answer]:
         """Return a way of asking that ends in time whatever the other side does."""
         fetcher = Fetcher(world.passed, self._token, _PATIENT)
@@ -137,6 +149,35 @@ class Live:
             raise answer or FetchError(f"no answer within {limit:g} s", late=True)
 
         return get
+
+
+class Standing:
+    """Scrapes in a thread of its own: an endpoint that hangs holds up nothing else."""
+
+    def __init__(self, rounds: Rounds, every: float) -> None:
+        self._rounds, self._every = rounds, every
+        # Rounds that nobody takes are not piled up.
+        self._given: queue.Queue[list[Round]] = queue.Queue(4)
+        self._failed: list[BaseException] = []
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def poll(self) -> list[Round]:
+        """Return what came since the last time."""
+        if self._failed:
+            raise self._failed[0]
+        given: list[Round] = []
+        while not self._given.empty():
+            given += self._given.get_nowait()
+        return given
+
+    def _work(self) -> None:
+        try:
+            while True:
+                began = time.monotonic()
+                self._given.put(self._rounds.take())
+                time.sleep(max(self._every - (time.monotonic() - began), 0.05))
+        except BaseException as error:  # a defect: it is told where the others are
+            self._failed.append(error)
 
 
 def _token(name: str) -> str:

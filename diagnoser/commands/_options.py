@@ -22,6 +22,8 @@ examples:
   diagnose --format json server.log         for programs; the schema is versioned
   diagnose http://localhost:8000 --for 60s  metrics of a running server, beside logs or alone
   kubectl diagnose-llm deploy/llm -n prod   all of it, of all replicas, collected with kubectl
+  kubectl logs -f deploy/llm | diagnose --follow
+                                            live: a screen on a terminal, JSON lines in a pipe
   diagnose explain memory.kv_cache_exhausted"""
 EXIT_CODES = """\
 exit code:
@@ -67,6 +69,7 @@ def parser() -> MainParser:
     _output(main.add_argument_group("output"))
     _scope(main.add_argument_group("what is looked at"))
     _addresses(main.add_argument_group("addresses (docs/metrics.md)"))
+    _live(main.add_argument_group("live (docs/follow.md)"))
     _asking(main.add_argument_group("asking why"))
     common = add_common(main)
     common.add_argument("--cache-dir", metavar="DIR", help="where compiled rules are kept; 'none': nowhere")
@@ -142,6 +145,24 @@ def _addresses(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--bearer-token-file", metavar="FILE", help="send the token in FILE to every address")
 
 
+def _live(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--follow",
+        action="store_true",
+        help="go on reading as files grow, pipes bring more and endpoints are scraped: a live screen on a terminal, "
+        "else one JSON line for each finding that opens, changes or closes",
+    )
+    group.add_argument(
+        "--window", metavar="TIME", type=_window, default=900.0, help="judge the last so much of the log: 15m, 1h, all"
+    )
+    group.add_argument(
+        "--exit-on",
+        metavar="LEVEL",
+        type=one_of(("critical", "warning", "info")),
+        help="stop with exit code 1 as soon as a finding of this severity or a higher one opens",
+    )
+
+
 def _asking(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--why", metavar="ID", help="instead of the report: how this rule was decided, with values")
     group.add_argument("--why-not", metavar="ID", help="the same; reads better for a rule that stayed silent")
@@ -166,6 +187,10 @@ def _seconds(text: str) -> float:
     if not seconds or seconds < 0.1:
         raise argparse.ArgumentTypeError(f"'{text}' is no length of time such as 5s, 10m or 1h")
     return seconds
+
+
+def _window(text: str) -> float | None:
+    return None if text == "all" else _seconds(text)
 
 
 def width(text: str) -> int:

@@ -89,6 +89,18 @@ class Beside:
                 runs.append(_new_run(self._engine, "", first))
             self._telemetry.deal(runs, AROUND)
 
+    def forget(self, seconds: float, most: int) -> None:
+        """Of each address keep the pages of the latest ``seconds``, two at least and ``most`` at most."""
+        kept: list[Page] = []
+        for source in dict.fromkeys(page.source for page in self._pages):
+            own = [page for page in self._pages if page.source == source]
+            newest = max((page.time for page in own if page.time is not None), default=0.0)
+            own = [page for page in own[:-2] if page.time is None or page.time >= newest - seconds] + own[-2:]
+            while len(own) > most:  # the older half is seen at half the resolution from now on
+                own = own[: most // 2 : 2] + own[most // 2 :]
+            kept += own
+        self._pages = kept
+
     def _read_meter(self) -> Meter:
         if self._meter is None:
             self._meter = Meter(self._vocabulary)

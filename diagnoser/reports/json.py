@@ -40,3 +40,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(item) for item in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
     return str(value)
+
+
+def one_line(value: Any) -> str:
+    """Return data as one line of a stream."""
+    return json_text(json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)) + "\n"

@@ -14,7 +14,7 @@ from diagnoser.sources.part import Part
 from diagnoser.sources.rotation import in_sets
 from diagnoser.sources.source import Source
 
-__all__ = ["InputError", "Source", "open_inputs"]
+__all__ = ["STDIN_NAME", "InputError", "Source", "open_inputs"]
 
 #: The name that evidence from standard input carries.
 STDIN_NAME = "stdin"
