@@ -1,0 +1,91 @@
+"""What the page's script draws: charts with marked moments and shaded findings, as plain data, and its few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnoser.findings import Report
+from diagnoser.reports.html.words import say
+from diagnoser.story import Chart, RunStory, Story
+
+#: Marks of one kind in the charts of a run.
+MARKS = 60
+#: A start or an end this near to the samples (share of their span) is drawn with them.
+NEAR = 0.25
+#: Kinds of moments that are marked.
+MARKED = ("preemption", "error", "unknown", "start", "ready", "end")
+
+
+def drawing(report: Report, story: Story | None) -> dict[str, Any]:
+    """Return the data of the page, bounded by the bounds of the story."""
+    runs = [_run(report, one) for one in story.runs if one.charts] if story is not None else []
+    return {"runs": runs, "words": _words()}
+
+
+def _run(report: Report, one: RunStory) -> dict[str, Any]:
+    timed = [time for chart in one.charts if chart.timed for time in chart.times]
+    span = _span(one, min(timed), max(timed)) if timed else None
+    titles = {finding.id: finding.title for finding in report.findings}
+    return {
+        "id": one.run,
+        "clock": one.clock,
+        "span": span,
+        "charts": [_chart(chart) for chart in one.charts],
+        "shades": [
+            {"title": titles.get(shade.finding, shade.finding), "severity": shade.severity, "at": [shade.start, shade.end]}
+            for shade in one.shades
+            if shade.severity != "info"
+        ],
+        "marks": _marks(one, span),
+    }
+
+
+def _span(one: RunStory, start: float, end: float) -> list[float]:
+    """Return what the axis shows: the samples, and what began or ended near them."""
+    room = (end - start) * NEAR
+    moments = [time for moment in one.moments for time in moment.times]
+    moments += [time for shade in one.shades for time in (shade.start, shade.end)]
+    near = [time for time in moments if start - room <= time <= end + room]
+    return [min([start, *near]), max([end, *near])]
+
+
+def _marks(one: RunStory, span: list[float] | None) -> list[dict[str, Any]]:
+    if span is None:
+        return []
+    out: list[dict[str, Any]] = []
+    for kind in MARKED:
+        times = sorted(
+            {
+                time
+                for moment in one.moments
+                if moment.kind == kind
+                for time in moment.times
+                if span[0] <= time <= span[1]
+            }
+        )
+        if len(times) > MARKS:
+            times = [times[at * (len(times) - 1) // (MARKS - 1)] for at in range(MARKS)]
+        if times:
+            shown = "error" if kind == "unknown" else kind
+            out.append({"kind": shown, "at": times})
+    return out
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    return {
+        "name": chart.name,
+        "unit": chart.unit,
+        "kind": chart.kind,
+        "timed": chart.timed,
+        "limit": chart.limit,
+        "x": chart.times,
+        "curves": [{"title": curve.title, "y": curve.values} for curve in chart.curves],
+    }
+
+
+def _words() -> dict[str, str]:
+    return {
+        "limit": say("limit"),
+        "row": say("line"),
+        "copied": say("copied"),
+    }

@@ -1,0 +1,282 @@
+"""Everything under the findings: figures, configuration, timeline, checklist, and what could not be seen or read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnoser.figurerows import FigureRow
+from diagnoser.findings import Plan, Report, RunReport
+from diagnoser.reports import compared
+from diagnoser.reports.html.words import say
+from diagnoser.reports.safe import line
+from diagnoser.reports.summary import ending, engine_name, focus, objective, pairs, profile, recognised
+from diagnoser.reports.units import clock, day, plural, quantity, size, span
+from diagnoser.story import Moment, RunStory, Story
+
+#: Rows of each table: a page is read, a JSON report is searched.
+RUNS, INPUTS, MOMENTS, FACTS, SETTINGS, UNKNOWN, UNRECOGNISED, PROBLEMS, NAMES, COMPARED = 40, 60, 120, 80, 80, 40, 40, 40, 12, 80
+_VALUE, _TEXT = 300, 400
+
+_MARKS = {"pass": "✓", "fail": "✕", "unknown": "?", "n/a": "–"}
+
+
+def sections(report: Report, story: Story | None) -> dict[str, Any]:
+    """Return what the lower half of the page shows; parts with nothing to say are empty."""
+    known = recognised(report)
+    run = focus(report) if known else None
+    stories = {one.run: one for one in story.runs} if story is not None else {}
+    return {
+        "figures": _figures(run) if run is not None else [],
+        "profile": profile(run) if run is not None else "",
+        "spreads": _spreads(run) if run is not None else [],
+        "objectives": [objective(one) for one in run.objectives] if run is not None else [],
+        "drawn": _drawn(report, run, stories),
+        "runs": _runs(report, run) if len(report.runs) > 1 else [],
+        "more_runs": max(0, len(report.runs) - RUNS),
+        "odd": [compared.stands_out(one) for one in report.odd],
+        "plan": _plan(report.plan),
+        "settings": _settings(run) if run is not None else [],
+        "facts": _facts(run) if run is not None else [],
+        "baseline": _baseline(report),
+        **_timeline(report, stories),
+        "checklist": [
+            {
+                "id": one.id,
+                "title": one.title,
+                "state": one.state,
+                "mark": _MARKS.get(one.state, "?"),
+                "reason": one.reason,
+            }
+            for one in report.checklist
+        ]
+        if known
+        else [],
+        "unseen": _unseen(report) if known else [],
+        **_unrecognised(report, story),
+        "inputs": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "envelope": one.envelope,
+                "lines": f"{one.lines:,}",
+                "size": size(one.bytes),
+                "problems": one.problems[:PROBLEMS],
+            }
+            for one in sorted(report.inputs, key=lambda one: not one.problems)[:INPUTS]
+        ],
+        "more_inputs": max(0, len(report.inputs) - INPUTS),
+    }
+
+
+def _title(row: FigureRow) -> str:
+    return row.title + {"tokens/s": " tok/s", "events/min": " /min"}.get(row.unit, "")
+
+
+def _figures(run: RunReport) -> list[dict[str, str]]:
+    return [
+        {
+            "title": _title(row),
+            "median": quantity(row.median, row.unit),
+            "max": quantity(row.max, row.unit),
+            "min": quantity(row.min, row.unit),
+        }
+        for name, row in run.figures.items()
+        if not name.startswith("profile.")
+    ]
+
+
+def _spreads(run: RunReport) -> list[dict[str, Any]]:
+    out = []
+    for row in run.spreads.values():
+        known = [row.mean, *(row.percentiles.get(name, [None])[0] for name in ("p50", "p90", "p99"))]
+        values = ["–" if value is None else quantity(value, row.unit) for value in known]
+        out.append({"title": row.title, "values": values, "count": f"{row.count:,}"})
+    return out
+
+
+def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStory]) -> list[dict[str, Any]]:
+    """Name the runs that have charts: the one that the head is about first."""
+    places = {run.id: at for at, run in enumerate(report.runs, 1)}
+    drawn = [run for run in report.runs if run.id in stories and stories[run.id].charts]
+    drawn.sort(key=lambda run: run is not focused)
+    return [
+        {
+            "id": run.id,
+            "name": " · ".join(
+                part
+                for part in (
+                    say("run {place}").format(place=places[run.id]),
+                    run.stream,
+                    span(run.started, run.ended, "–"),
+                )
+                if part
+            ),
+            "open": at == 0,
+            "charts": [
+                {"name": chart.name, "title": chart.title, "medium": chart.medium, "curves": len(chart.curves)}
+                for chart in stories[run.id].charts
+            ],
+            "media": sorted({chart.medium for chart in stories[run.id].charts}),
+            "kinds": _kinds(stories[run.id]),
+            "shaded": [shade.finding for shade in stories[run.id].shades if shade.severity != "info"],
+        }
+        for at, run in enumerate(drawn)
+    ]
+
+
+def _kinds(story: RunStory) -> list[str]:
+    found = {"error" if one.kind == "unknown" else one.kind for one in story.moments if one.times}
+    return [kind for kind in ("preemption", "error", "start", "ready", "end") if kind in found]
+
+
+def _runs(report: Report, focused: RunReport | None) -> list[dict[str, Any]]:
+    causes = {run: finding for finding in reversed(report.findings) if finding.role == "root" for run in finding.runs}
+    rows = []
+    for place, run in enumerate(report.runs[:RUNS], 1):
+        cause = causes.get(run.id)
+        rows.append(
+            {
+                "place": place,
+                "focused": run is focused,
+                "stream": run.stream,
+                "engine": engine_name(run),
+                "span": span(run.started, run.ended, "–"),
+                "ending": ending(report, run),
+                "cause": f"{cause.severity}: {cause.title}" if cause is not None else "",
+            }
+        )
+    return rows
+
+
+def _plan(plan: Plan | None) -> dict[str, Any]:
+    if plan is None:
+        return {}
+    return {
+        "finding": plan.finding,
+        "remove": pairs(plan.remove),
+        "add": pairs([*plan.env, *plan.add]),
+        "command": plan.command,
+    }
+
+
+def _settings(run: RunReport) -> list[dict[str, str]]:
+    rows = [
+        {
+            "flag": flag,
+            "value": _value(setting.value),
+            "state": say("set") if setting.state == "set" else say("printed"),
+        }
+        for flag, setting in run.settings.items()
+    ]
+    return rows[:SETTINGS]
+
+
+def _facts(run: RunReport) -> list[dict[str, str]]:
+    return [{"name": name, "value": _value(value)} for name, value in list(run.facts.items())[:FACTS]]
+
+
+def _value(value: Any) -> str:
+    text = line(f"{value:.6g}" if isinstance(value, float) else str(value))
+    return text if len(text) <= _VALUE else text[: _VALUE - 1] + "…"
+
+
+def _baseline(report: Report) -> dict[str, Any]:
+    found = report.baseline
+    if found is None:
+        return {}
+    return {
+        "verdict": compared.verdict(found),
+        "side": compared.side(found.before),
+        "text": found.attribution_text,
+        "configuration": [
+            [one.name, compared.value(one.before), compared.value(one.after), title]
+            for title, differences in compared.kinds(found)
+            for one in differences
+        ][:COMPARED],
+        "figures": [compared.cells(one) for one in found.figures][:COMPARED],
+        "findings": [
+            f"{one.change} {one.after or one.before or ''}: {one.title} ({one.id})" for one in found.findings
+        ][:COMPARED],
+        "messages": [f"{one.level}, {one.count}: {one.text[:_TEXT]}" for one in found.messages][:COMPARED],
+    }
+
+
+def _timeline(report: Report, stories: dict[int, RunStory]) -> dict[str, Any]:
+    """Return the events of all runs in their order; what every start prints stands apart."""
+    every = [
+        (at, moment)
+        for at, run in enumerate(report.runs, 1)
+        for moment in (stories[run.id].moments if run.id in stories else ())
+    ]
+    every.sort(key=lambda pair: pair[1].time if pair[1].time is not None else float("inf"))
+    several = len(report.runs) > 1
+    days = len({day(moment.stamp) for _, moment in every if moment.stamp}) > 1
+    events = [pair for pair in every if not pair[1].startup]
+    startup = [pair for pair in every if pair[1].startup]
+    return {
+        "events": [_moment(at if several else 0, one, days) for at, one in events[:MOMENTS]],
+        "more_events": max(0, len(events) - MOMENTS),
+        "startup": [_moment(at if several else 0, one, days) for at, one in startup[:MOMENTS]],
+    }
+
+
+def _moment(place: int, one: Moment, days: bool) -> dict[str, Any]:
+    names = {
+        "start": say("server starts"),
+        "ready": say("ready to serve"),
+        "stop": say("begins to stop"),
+        "end": say("crashed") if one.name == "crash" else say("killed") if one.name == "killed" else say("stopped"),
+    }
+    times = [f"{day(time)} {clock(time)}".strip() if days else clock(time) for time in (one.stamp, one.last) if time]
+    life = one.kind in names
+    first = next((part for part in one.text.splitlines() if part.strip()), "")
+    return {
+        "kind": "error" if one.kind == "unknown" else one.kind,
+        "name": names.get(one.kind, one.name),
+        "life": life,
+        "time": " – ".join(times),
+        "run": place,
+        "count": one.count,
+        "where": f"{one.source.rpartition('/')[2]}:{one.line}" if one.line else "",
+        "text": first if len(first) <= _TEXT else first[: _TEXT - 1] + "…",
+    }
+
+
+def _unseen(report: Report) -> list[dict[str, Any]]:
+    needs: dict[str, dict[str, None]] = {}
+    for item in report.unknown:
+        needs.setdefault(item.needs or say("more of the log"), {}).setdefault(item.rule or item.symptom)
+    ordered = sorted(needs.items(), key=lambda pair: -len(pair[1]))[:UNKNOWN]
+    return [
+        {"needs": need, "rules": list(rules)[:NAMES], "more": max(0, len(rules) - NAMES)} for need, rules in ordered
+    ]
+
+
+def _unrecognised(report: Report, story: Story | None) -> dict[str, Any]:
+    rows = []
+    for item in report.unrecognised[:UNRECOGNISED]:
+        first = item.first
+        text = first.text or item.template
+        around = story.around.get((first.source, first.line), []) if story is not None else []
+        since, until = clock(first.time), clock(item.last_time)
+        rows.append(
+            {
+                "level": item.level or "–",
+                "count": item.count,
+                "where": f"{first.source.rpartition('/')[2]}:{first.line}",
+                "when": f"{since} – {until}" if until and until != since else since,
+                "text": (text.splitlines() or [""])[0][:_TEXT],
+                "around": [{"number": number, "text": told, "hit": number == first.line} for number, told in around],
+            }
+        )
+    total = sum(item.count for item in report.unrecognised)
+    told = plural(len(report.unrecognised), say("kind"), say("kinds"))
+    return {
+        "unrecognised": rows,
+        "unrecognised_told": say("{kinds} of warning or error that no rule knows, {lines}").format(
+            kinds=told, lines=plural(total, say("line"), say("lines"))
+        ),
+        "more_unrecognised": max(0, len(report.unrecognised) - UNRECOGNISED),
+    }
+
+
