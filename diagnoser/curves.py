@@ -64,7 +64,8 @@ def charts(run: Run, vocabulary: Vocabulary) -> list[Chart]:
         several = len({one.group for one in drawn}) > 1
         for series in wanted if several else ("",):
             part = [one for one in drawn if not series or one.series == series]
-            made = _chart(run, vocabulary, f"{name}-{series}" if series else name, title, part, several)
+            shown = f"{title}: {vocabulary.series[series].title}" if series and len(told & set(wanted)) > 1 else title
+            made = _chart(run, vocabulary, f"{name}-{series}" if series else name, shown, part, several)
             if made is not None:
                 out.append(made)
     return out
@@ -94,9 +95,7 @@ def _drawn(name: str, table: Table, column: Sequence[float]) -> _Drawn:
     return _Drawn(name, table.group, [(float(at), value) for at, (_, value) in enumerate(rows)], False)
 
 
-def _chart(
-    run: Run, vocabulary: Vocabulary, name: str, title: str, drawn: list[_Drawn], several: bool
-) -> Chart | None:
+def _chart(run: Run, vocabulary: Vocabulary, name: str, title: str, drawn: list[_Drawn], several: bool) -> Chart | None:
     drawn = [one for one in drawn if one.points and one.timed == drawn[0].timed]
     if not drawn:
         return None
@@ -118,9 +117,8 @@ def _chart(
     number = float(limit.value) if limit is not None and isinstance(limit.value, int | float) else None
     if number is not None and number > FAR * max(value for one in drawn for _, value in one.points):
         number = None
-    shown = f"{title}: {series.title}" if several and series.title.lower() != title.lower() else title
     kind = "bars" if counted else "line"
-    chart = Chart(name, shown, series.unit, medium, kind, drawn[0].timed, times, curves, number)
+    chart = Chart(name, title, series.unit, medium, kind, drawn[0].timed, times, curves, number)
     return _with_holes(chart)
 
 

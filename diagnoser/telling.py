@@ -48,9 +48,7 @@ def _by_weight(judgements: Sequence[Judgement], report: Report) -> list[Judgemen
     return sorted(judgements, key=lambda one: (rank.get(one.run.id, len(report.findings)), -one.run.id))
 
 
-def _run(
-    judgement: Judgement, knowledge: Knowledge, drawn: list[Chart], shown: set[tuple[str, int]]
-) -> RunStory:
+def _run(judgement: Judgement, knowledge: Knowledge, drawn: list[Chart], shown: set[tuple[str, int]]) -> RunStory:
     run = judgement.run
     shades = [
         Shade(one.rule.id, one.severity, *one.window.bounds)
@@ -115,9 +113,7 @@ def _bounded(marks: list[float], residue: Residue) -> list[float]:
     return list(dict.fromkeys(marks)) if residue.level in _ERRORS else []
 
 
-def _message(
-    kind: str, name: str, count: int, first: Event, last: Event, run: Run, marks: Iterable[float]
-) -> Moment:
+def _message(kind: str, name: str, count: int, first: Event, last: Event, run: Run, marks: Iterable[float]) -> Moment:
     known = run.time_known
     at, until = stamp(first.time, known), stamp(last.time, known)
     return Moment(
@@ -148,7 +144,8 @@ def _thinned(run: Run, moments: list[Moment]) -> list[Moment]:
     weight = ("start", "ready", "stop", "end", "error", "preemption", "unknown", "note")
     kept = sorted(moments, key=lambda one: (weight.index(one.kind), one.startup, -one.count))[:MOMENTS]
 
-    def order(one: Moment) -> tuple[float, float]:
-        return (one.time if one.time is not None else float("inf"), run.place(one.source, one.line))
+    def order(one: Moment) -> tuple[float, bool, float]:
+        time = one.time if one.time is not None else float("inf")
+        return (time, one.kind == "end", run.place(one.source, one.line))
 
     return sorted(kept, key=order)

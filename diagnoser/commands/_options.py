@@ -19,6 +19,8 @@ examples:
                                             what was captured beside the log; each is told by its content
   diagnose --since 15m server.log           only the last quarter of an hour of the log
   diagnose --format json server.log         for programs; the schema is versioned
+  diagnose --format html -o report.html server.log
+                                            one page with charts and the lines around the evidence
   diagnose http://localhost:8000 --for 60s  metrics of a running server, beside logs or alone
   diagnose explain memory.kv_cache_exhausted"""
 EXIT_CODES = """\

@@ -14,8 +14,8 @@ class RenderOptions(NamedTuple):
     """How to write. Formats for machines ignore all of it; nothing here changes what is said to be true.
 
     ``width`` in terminal cells; ``color`` and ``unicode`` tell what the receiver can show; ``verbose`` asks for all
-    evidence and every figure; ``unrecognised`` for every unknown message instead of the first few. ``story`` is given to
-    formats that have a true ``STORY``: what happened over time, and the lines around the evidence.
+    evidence and every figure; ``unrecognised`` for every unknown message instead of the first few. ``story`` is
+    given to formats that have a true ``STORY``: what happened over time, and the lines around the evidence.
     """
 
     width: int = 100

@@ -1,4 +1,4 @@
-"""The report as one page for a browser: everything is inside the file, nothing is fetched, nothing runs but its own script.
+"""The report as one page for a browser: everything is inside, nothing is fetched, nothing runs but its own script.
 
 Templates are Jinja's, escaped by default; the charts are uPlot's, whose release lies in ``uplot/`` as it was published.
 """

@@ -12,8 +12,10 @@ from diagnoser.story import Chart, RunStory, Story
 MARKS = 60
 #: A start or an end this near to the samples (share of their span) is drawn with them.
 NEAR = 0.25
-#: Kinds of moments that are marked.
-MARKED = ("preemption", "error", "unknown", "start", "ready", "end")
+#: Kinds of moments that are marked; what is drawn later lies above. Of two at one place (share of the span) the error
+#: is shown.
+MARKED = ("start", "ready", "end", "preemption", "unknown", "error")
+SAME = 0.01
 
 
 def drawing(report: Report, story: Story | None) -> dict[str, Any]:
@@ -23,8 +25,7 @@ def drawing(report: Report, story: Story | None) -> dict[str, Any]:
 
 
 def _run(report: Report, one: RunStory) -> dict[str, Any]:
-    timed = [time for chart in one.charts if chart.timed for time in chart.times]
-    span = _span(one, min(timed), max(timed)) if timed else None
+    span = _span(one)
     titles = {finding.id: finding.title for finding in report.findings}
     return {
         "id": one.run,
@@ -32,7 +33,11 @@ def _run(report: Report, one: RunStory) -> dict[str, Any]:
         "span": span,
         "charts": [_chart(chart) for chart in one.charts],
         "shades": [
-            {"title": titles.get(shade.finding, shade.finding), "severity": shade.severity, "at": [shade.start, shade.end]}
+            {
+                "title": titles.get(shade.finding, shade.finding),
+                "severity": shade.severity,
+                "at": [shade.start, shade.end],
+            }
             for shade in one.shades
             if shade.severity != "info"
         ],
@@ -40,8 +45,17 @@ def _run(report: Report, one: RunStory) -> dict[str, Any]:
     }
 
 
-def _span(one: RunStory, start: float, end: float) -> list[float]:
-    """Return what the axis shows: the samples, and what began or ended near them."""
+def marked(one: RunStory) -> set[str]:
+    """Return the kinds of moments that the charts of a run mark."""
+    return {mark["kind"] for mark in _marks(one, _span(one))}
+
+
+def _span(one: RunStory) -> list[float] | None:
+    """Return what the axis of time shows: the samples, and what began or ended near them."""
+    timed = [time for chart in one.charts if chart.timed for time in chart.times]
+    if not timed:
+        return None
+    start, end = min(timed), max(timed)
     room = (end - start) * NEAR
     moments = [time for moment in one.moments for time in moment.times]
     moments += [time for shade in one.shades for time in (shade.start, shade.end)]
@@ -53,6 +67,8 @@ def _marks(one: RunStory, span: list[float] | None) -> list[dict[str, Any]]:
     if span is None:
         return []
     out: list[dict[str, Any]] = []
+    failed = [time for moment in one.moments if moment.kind == "error" for time in moment.times]
+    close = (span[1] - span[0]) * SAME
     for kind in MARKED:
         times = sorted(
             {
@@ -60,7 +76,7 @@ def _marks(one: RunStory, span: list[float] | None) -> list[dict[str, Any]]:
                 for moment in one.moments
                 if moment.kind == kind
                 for time in moment.times
-                if span[0] <= time <= span[1]
+                if span[0] <= time <= span[1] and (kind != "end" or all(abs(time - other) > close for other in failed))
             }
         )
         if len(times) > MARKS:
@@ -86,6 +102,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
 def _words() -> dict[str, str]:
     return {
         "limit": say("limit"),
+        "most": say("max"),
         "row": say("line"),
         "copied": say("copied"),
     }

@@ -94,8 +94,10 @@
       context.strokeStyle = context.fillStyle = color("--dim");
       context.globalAlpha = 1; context.lineWidth = ratio; context.setLineDash([5 * ratio, 4 * ratio]);
       context.beginPath(); context.moveTo(box.left, y); context.lineTo(box.left + box.width, y); context.stroke();
-      context.font = 11 * ratio + "px system-ui, sans-serif"; context.textAlign = "left"; context.textBaseline = "bottom";
-      context.fillText(data.words.limit + " " + short(limit), box.left + 4 * ratio, y - 2 * ratio);
+      context.font = 11 * ratio + "px system-ui, sans-serif"; context.textAlign = "right";
+      const above = y - box.top > 16 * ratio;
+      context.textBaseline = above ? "bottom" : "top";
+      context.fillText(data.words.limit + " " + short(limit), box.left + box.width - 4 * ratio, y + (above ? -2 : 3) * ratio);
     }
     context.restore();
   }
@@ -112,7 +114,8 @@
       }
       const value = at == null ? null : curve.y[at];
       const name = chart.curves.length > 1 ? curve.title + (at == null ? "" : " ") : "";
-      item.append(name + (at == null ? "" : quantity(value, chart.unit)));
+      const most = () => data.words.most + " " + quantity(Math.max(...curve.y.filter((one) => one != null)), chart.unit);
+      item.append(name + (at != null ? quantity(value, chart.unit) : name ? "" : most()));
       place.append(item);
     });
   }
@@ -125,13 +128,15 @@
     const top = Math.max(0, ...chart.curves.map((curve) => Math.max(0, ...curve.y.filter((one) => one != null))));
     const high = chart.unit === "ratio" ? Math.max(1, top) : Math.max(top, chart.limit || 0) * 1.08 || 1;
     const low = Math.min(0, ...chart.curves.map((curve) => Math.min(0, ...curve.y.filter((one) => one != null))));
-    const range = chart.timed && run.span ? run.span : [chart.x[0], chart.x[chart.x.length - 1]];
+    const ends = chart.timed && run.span ? run.span : [chart.x[0], chart.x[chart.x.length - 1]];
+    const margin = (ends[1] - ends[0]) * .012;
+    const range = [ends[0] - margin, ends[1] + margin];
     const bars = chart.kind === "bars" ? uPlot.paths.bars({ size: [.7, 40], align: 0 }) : undefined;
     const few = chart.x.length <= 24;
     const made = new uPlot({
       width: Math.max(plot.clientWidth, 120), height: HEIGHT, legend: { show: false }, padding: [12, 10, 0, 0],
       cursor: { y: false, points: { size: 6 }, sync: chart.timed ? { key, setSeries: false, scales: ["x", null] } : undefined, drag: { x: true, y: false } },
-      scales: { x: { time: false, range: (_, from, to) => from == null || from === to ? range : [from, to] }, y: { range: [low, high] } },
+      scales: { x: { time: false, range: (_, from, to) => from === chart.x[0] && to === chart.x.at(-1) ? range : [from, to] }, y: { range: [low, high] } },
       axes: [
         { stroke: text, size: 26, gap: 4, font: "11px system-ui, sans-serif", grid: { show: false }, ticks: { stroke: grid, size: 4, width: 1 },
           splits: chart.timed ? (self, _, from, to) => splits(from, to, self.bbox.width / devicePixelRatio) : undefined,
@@ -140,7 +145,7 @@
           values: (_, values) => values.map((one) => chart.unit === "ratio" ? Math.round(one * 100) + " %" : chart.unit === "seconds" && high < 1 ? short(one * 1000) + " ms" : short(one)) },
       ],
       series: [{}, ...chart.curves.map((curve, index) => ({
-        label: curve.title, stroke: color("--c" + index % 8), width: 2, dash: DASHES[index % 3], paths: bars,
+        label: curve.title, stroke: color("--c" + index % 8), width: bars ? 0 : 2, dash: DASHES[index % 3], paths: bars,
         fill: bars ? color("--c0") : undefined, points: { show: few && !bars, size: 5, fill: color("--c" + index % 8) },
       }))],
       hooks: {

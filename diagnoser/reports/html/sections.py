@@ -7,6 +7,7 @@ from typing import Any
 from diagnoser.figurerows import FigureRow
 from diagnoser.findings import Plan, Report, RunReport
 from diagnoser.reports import compared
+from diagnoser.reports.html.drawing import marked
 from diagnoser.reports.html.words import say
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ending, engine_name, focus, objective, pairs, profile, recognised
@@ -14,7 +15,18 @@ from diagnoser.reports.units import clock, day, plural, quantity, size, span
 from diagnoser.story import Moment, RunStory, Story
 
 #: Rows of each table: a page is read, a JSON report is searched.
-RUNS, INPUTS, MOMENTS, FACTS, SETTINGS, UNKNOWN, UNRECOGNISED, PROBLEMS, NAMES, COMPARED = 40, 60, 120, 80, 80, 40, 40, 40, 12, 80
+RUNS, INPUTS, MOMENTS, FACTS, SETTINGS, UNKNOWN, UNRECOGNISED, PROBLEMS, NAMES, COMPARED = (
+    40,
+    60,
+    120,
+    80,
+    80,
+    40,
+    40,
+    40,
+    12,
+    80,
+)
 _VALUE, _TEXT = 300, 400
 
 _MARKS = {"pass": "✓", "fail": "✕", "unknown": "?", "n/a": "–"}
@@ -117,16 +129,11 @@ def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStor
                 for chart in stories[run.id].charts
             ],
             "media": sorted({chart.medium for chart in stories[run.id].charts}),
-            "kinds": _kinds(stories[run.id]),
+            "kinds": marked(stories[run.id]),
             "shaded": [shade.finding for shade in stories[run.id].shades if shade.severity != "info"],
         }
         for at, run in enumerate(drawn)
     ]
-
-
-def _kinds(story: RunStory) -> list[str]:
-    found = {"error" if one.kind == "unknown" else one.kind for one in story.moments if one.times}
-    return [kind for kind in ("preemption", "error", "start", "ready", "end") if kind in found]
 
 
 def _runs(report: Report, focused: RunReport | None) -> list[dict[str, Any]]:
@@ -194,9 +201,9 @@ def _baseline(report: Report) -> dict[str, Any]:
             for one in differences
         ][:COMPARED],
         "figures": [compared.cells(one) for one in found.figures][:COMPARED],
-        "findings": [
-            f"{one.change} {one.after or one.before or ''}: {one.title} ({one.id})" for one in found.findings
-        ][:COMPARED],
+        "findings": [f"{one.change} {one.after or one.before or ''}: {one.title} ({one.id})" for one in found.findings][
+            :COMPARED
+        ],
         "messages": [f"{one.level}, {one.count}: {one.text[:_TEXT]}" for one in found.messages][:COMPARED],
     }
 
@@ -208,7 +215,7 @@ def _timeline(report: Report, stories: dict[int, RunStory]) -> dict[str, Any]:
         for at, run in enumerate(report.runs, 1)
         for moment in (stories[run.id].moments if run.id in stories else ())
     ]
-    every.sort(key=lambda pair: pair[1].time if pair[1].time is not None else float("inf"))
+    every.sort(key=lambda pair: pair[1].time if pair[1].time is not None else float("inf"))  # keeps a run's own order
     several = len(report.runs) > 1
     days = len({day(moment.stamp) for _, moment in every if moment.stamp}) > 1
     events = [pair for pair in every if not pair[1].startup]
@@ -278,5 +285,3 @@ def _unrecognised(report: Report, story: Story | None) -> dict[str, Any]:
         ),
         "more_unrecognised": max(0, len(report.unrecognised) - UNRECOGNISED),
     }
-
-

@@ -9,14 +9,14 @@ from diagnoser.reports.excerpt import excerpt, stems
 from diagnoser.reports.html.words import say
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ending, engine_name, focus, gpus, looked, parallelism, recognised, verdict
-from diagnoser.reports.units import clock, day, plural, size, span
+from diagnoser.reports.units import clock, day, plural, short_window, size, span
 from diagnoser.story import Story
 from diagnoser.times import duration
 
 #: Findings that are told in full; characters of evidence and of an excerpt.
 FINDINGS = 40
 EVIDENCE = 1500
-EXCERPT = 240
+EXCERPT = 180
 INPUTS = 3
 
 _STATES = {"cause": "✕", "suspect": "!", "ok": "✓", "unknown": "?", "n/a": "–"}
@@ -103,9 +103,7 @@ def _change(item: Advice) -> str:
 
 
 def _finding(report: Report, finding: Finding, place: int, story: Story | None, seen: set[str]) -> dict[str, Any]:
-    below = [
-        other for other in report.findings if other.explained_by == finding.id and other.id not in seen
-    ]
+    below = [other for other in report.findings if other.explained_by == finding.id and other.id not in seen]
     seen |= {other.id for other in below}
     dates = {day(item.time) for item in finding.evidence}
     stem = stems(finding.title, finding.id, finding.impact)
@@ -117,7 +115,7 @@ def _finding(report: Report, finding: Finding, place: int, story: Story | None, 
         "severity": finding.severity,
         "role": say("root cause") if finding.role == "root" else say("consequence"),
         "confidence": finding.confidence,
-        "window": finding.window,
+        "window": short_window(finding.window),
         "runs": _runs(report, finding),
         "meaning": [part for part in finding.meaning.splitlines() if part.strip()],
         "impact": [part for part in finding.impact.splitlines() if part.strip()],
@@ -151,9 +149,7 @@ def _evidence(item: Evidence, story: Story | None, stem: Any, dated: bool) -> di
         "time": moment,
         "labels": [f"{name} {value}" for name, value in item.labels.items()],
         "short": short,
-        "around": [
-            {"number": number, "text": text, "hit": item.line <= number <= last} for number, text in around
-        ],
+        "around": [{"number": number, "text": text, "hit": item.line <= number <= last} for number, text in around],
         "whole": whole if not around and (len(whole) > 1 or len(whole[0] if whole else "") > len(short)) else [],
     }
 
