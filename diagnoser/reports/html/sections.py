@@ -1,4 +1,4 @@
-"""Everything under the findings: figures, configuration, timeline, checklist, and what could not be seen or read."""
+"""Under the findings: runs, figures, configuration, comparison, checklist and inputs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 from diagnoser.figurerows import FigureRow
 from diagnoser.findings import Plan, Report, RunReport
 from diagnoser.reports import compared
+from diagnoser.reports.html.closing import timeline, unrecognised, unseen
 from diagnoser.reports.html.drawing import marked
 from diagnoser.reports.html.words import say
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ending, engine_name, focus, objective, pairs, profile, recognised
-from diagnoser.reports.units import clock, day, plural, quantity, size, span
-from diagnoser.story import Moment, RunStory, Story
+from diagnoser.reports.units import quantity, size, span
+from diagnoser.story import RunStory, Story
 
 #: Rows of each table: a page is read, a JSON report is searched.
 RUNS, INPUTS, MOMENTS, FACTS, SETTINGS, UNKNOWN, UNRECOGNISED, PROBLEMS, NAMES, COMPARED = (
@@ -50,7 +51,7 @@ def sections(report: Report, story: Story | None) -> dict[str, Any]:
         "settings": _settings(run) if run is not None else [],
         "facts": _facts(run) if run is not None else [],
         "baseline": _baseline(report),
-        **_timeline(report, stories),
+        **timeline(report, stories),
         "checklist": [
             {
                 "id": one.id,
@@ -63,8 +64,8 @@ def sections(report: Report, story: Story | None) -> dict[str, Any]:
         ]
         if known
         else [],
-        "unseen": _unseen(report) if known else [],
-        **_unrecognised(report, story),
+        "unseen": unseen(report) if known else [],
+        **unrecognised(report, story),
         "inputs": [
             {
                 "name": one.name,
@@ -205,83 +206,4 @@ def _baseline(report: Report) -> dict[str, Any]:
             :COMPARED
         ],
         "messages": [f"{one.level}, {one.count}: {one.text[:_TEXT]}" for one in found.messages][:COMPARED],
-    }
-
-
-def _timeline(report: Report, stories: dict[int, RunStory]) -> dict[str, Any]:
-    """Return the events of all runs in their order; what every start prints stands apart."""
-    every = [
-        (at, moment)
-        for at, run in enumerate(report.runs, 1)
-        for moment in (stories[run.id].moments if run.id in stories else ())
-    ]
-    every.sort(key=lambda pair: pair[1].time if pair[1].time is not None else float("inf"))  # keeps a run's own order
-    several = len(report.runs) > 1
-    days = len({day(moment.stamp) for _, moment in every if moment.stamp}) > 1
-    events = [pair for pair in every if not pair[1].startup]
-    startup = [pair for pair in every if pair[1].startup]
-    return {
-        "events": [_moment(at if several else 0, one, days) for at, one in events[:MOMENTS]],
-        "more_events": max(0, len(events) - MOMENTS),
-        "startup": [_moment(at if several else 0, one, days) for at, one in startup[:MOMENTS]],
-    }
-
-
-def _moment(place: int, one: Moment, days: bool) -> dict[str, Any]:
-    names = {
-        "start": say("server starts"),
-        "ready": say("ready to serve"),
-        "stop": say("begins to stop"),
-        "end": say("crashed") if one.name == "crash" else say("killed") if one.name == "killed" else say("stopped"),
-    }
-    times = [f"{day(time)} {clock(time)}".strip() if days else clock(time) for time in (one.stamp, one.last) if time]
-    life = one.kind in names
-    first = next((part for part in one.text.splitlines() if part.strip()), "")
-    return {
-        "kind": "error" if one.kind == "unknown" else one.kind,
-        "name": names.get(one.kind, one.name),
-        "life": life,
-        "time": " – ".join(times),
-        "run": place,
-        "count": one.count,
-        "where": f"{one.source.rpartition('/')[2]}:{one.line}" if one.line else "",
-        "text": first if len(first) <= _TEXT else first[: _TEXT - 1] + "…",
-    }
-
-
-def _unseen(report: Report) -> list[dict[str, Any]]:
-    needs: dict[str, dict[str, None]] = {}
-    for item in report.unknown:
-        needs.setdefault(item.needs or say("more of the log"), {}).setdefault(item.rule or item.symptom)
-    ordered = sorted(needs.items(), key=lambda pair: -len(pair[1]))[:UNKNOWN]
-    return [
-        {"needs": need, "rules": list(rules)[:NAMES], "more": max(0, len(rules) - NAMES)} for need, rules in ordered
-    ]
-
-
-def _unrecognised(report: Report, story: Story | None) -> dict[str, Any]:
-    rows = []
-    for item in report.unrecognised[:UNRECOGNISED]:
-        first = item.first
-        text = first.text or item.template
-        around = story.around.get((first.source, first.line), []) if story is not None else []
-        since, until = clock(first.time), clock(item.last_time)
-        rows.append(
-            {
-                "level": item.level or "–",
-                "count": item.count,
-                "where": f"{first.source.rpartition('/')[2]}:{first.line}",
-                "when": f"{since} – {until}" if until and until != since else since,
-                "text": (text.splitlines() or [""])[0][:_TEXT],
-                "around": [{"number": number, "text": told, "hit": number == first.line} for number, told in around],
-            }
-        )
-    total = sum(item.count for item in report.unrecognised)
-    told = plural(len(report.unrecognised), say("kind"), say("kinds"))
-    return {
-        "unrecognised": rows,
-        "unrecognised_told": say("{kinds} of warning or error that no rule knows, {lines}").format(
-            kinds=told, lines=plural(total, say("line"), say("lines"))
-        ),
-        "more_unrecognised": max(0, len(report.unrecognised) - UNRECOGNISED),
     }
