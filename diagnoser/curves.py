@@ -105,6 +105,8 @@ def _chart(run: Run, vocabulary: Vocabulary, name: str, title: str, drawn: list[
     if end <= start:
         return None
     counted = series.kind == "count"
+    if counted and not any(value for one in drawn for _, value in one.points):
+        return None  # nothing happened: the table of figures says so
     times = _grid(drawn, start, end)
     medium = next(table.medium for table in run.tables.values() if drawn[0].series in table.columns)
     curves = [

@@ -6,8 +6,10 @@ from typing import Any
 
 from diagnoser.findings import Report
 from diagnoser.reports.html.words import say
-from diagnoser.story import Chart, RunStory, Story
+from diagnoser.story import Chart, RunStory, Shade, Story
 
+#: Findings whose stretch is shaded.
+SHADES = 2
 #: Marks of one kind in the charts of a run.
 MARKS = 60
 #: A start or an end this near to the samples (share of their span) is drawn with them.
@@ -26,23 +28,21 @@ def drawing(report: Report, story: Story | None) -> dict[str, Any]:
 
 def _run(report: Report, one: RunStory) -> dict[str, Any]:
     span = _span(one)
-    titles = {finding.id: finding.title for finding in report.findings}
     return {
         "id": one.run,
         "clock": one.clock,
         "span": span,
         "charts": [_chart(chart) for chart in one.charts],
-        "shades": [
-            {
-                "title": titles.get(shade.finding, shade.finding),
-                "severity": shade.severity,
-                "at": [shade.start, shade.end],
-            }
-            for shade in one.shades
-            if shade.severity != "info"
-        ],
+        "shades": [{"severity": shade.severity, "at": [shade.start, shade.end]} for shade in shaded(report, one)],
         "marks": _marks(one, span),
     }
+
+
+def shaded(report: Report, one: RunStory) -> list[Shade]:
+    """Return the stretches that are shaded: those of the first root causes; all of them would shade everything."""
+    roots = [finding.id for finding in report.findings if finding.role == "root" and finding.severity != "info"]
+    found = {shade.finding: shade for shade in one.shades}
+    return [found[name] for name in roots if name in found][:SHADES]
 
 
 def marked(one: RunStory) -> set[str]:
@@ -91,6 +91,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
     return {
         "name": chart.name,
         "unit": chart.unit,
+        "medium": chart.medium,
         "kind": chart.kind,
         "timed": chart.timed,
         "limit": chart.limit,
@@ -104,5 +105,6 @@ def _words() -> dict[str, str]:
         "limit": say("limit"),
         "most": say("max"),
         "row": say("line"),
+        "scrape": say("scrape"),
         "copied": say("copied"),
     }

@@ -134,13 +134,13 @@
     const bars = chart.kind === "bars" ? uPlot.paths.bars({ size: [.7, 40], align: 0 }) : undefined;
     const few = chart.x.length <= 24;
     const made = new uPlot({
-      width: Math.max(plot.clientWidth, 120), height: HEIGHT, legend: { show: false }, padding: [12, 10, 0, 0],
+      width: Math.max(plot.clientWidth, 120), height: HEIGHT, legend: { show: false }, padding: [12, 22, 0, 0],
       cursor: { y: false, points: { size: 6 }, sync: chart.timed ? { key, setSeries: false, scales: ["x", null] } : undefined, drag: { x: true, y: false } },
       scales: { x: { time: false, range: (_, from, to) => from === chart.x[0] && to === chart.x.at(-1) ? range : [from, to] }, y: { range: [low, high] } },
       axes: [
         { stroke: text, size: 26, gap: 4, font: "11px system-ui, sans-serif", grid: { show: false }, ticks: { stroke: grid, size: 4, width: 1 },
           splits: chart.timed ? (self, _, from, to) => splits(from, to, self.bbox.width / devicePixelRatio) : undefined,
-          values: (_, values) => values.map((one) => chart.timed ? moment(one, run.clock, days, seconds) : data.words.row + " " + short(one)) },
+          values: (_, values) => values.map((one) => chart.timed ? moment(one, run.clock, days, seconds) : short(one + 1)), incrs: chart.timed ? undefined : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4, 1e5] },
         { stroke: text, size: 48, gap: 4, font: "11px system-ui, sans-serif", grid: { stroke: grid, width: 1 }, ticks: { show: false }, space: 34,
           values: (_, values) => values.map((one) => chart.unit === "ratio" ? Math.round(one * 100) + " %" : chart.unit === "seconds" && high < 1 ? short(one * 1000) + " ms" : short(one)) },
       ],
@@ -155,7 +155,7 @@
           caption(now, chart, self.cursor.idx);
           if (self.cursor.idx != null) {
             const when = document.createElement("span");
-            when.textContent = chart.timed ? moment(chart.x[self.cursor.idx], run.clock, days, true) : data.words.row + " " + chart.x[self.cursor.idx];
+            when.textContent = chart.timed ? moment(chart.x[self.cursor.idx], run.clock, days, true) : (chart.medium === "metrics" ? data.words.scrape : data.words.row) + " " + (chart.x[self.cursor.idx] + 1);
             now.prepend(when);
           }
         }],
@@ -202,15 +202,24 @@
     }, 120);
   });
 
-  // On paper everything is open and drawn in the colours of paper.
+  // A record in the middle of long lines is brought into view.
+  for (const proof of document.querySelectorAll("details.proof")) proof.addEventListener("toggle", () => {
+    const lines = proof.querySelector(".lines"), hit = lines && lines.querySelector(".hit");
+    if (hit && proof.open) lines.scrollTop = hit.offsetTop - lines.offsetTop - 60;
+  });
+
+  // On paper the findings are open, with the lines around the proofs of the roots, and drawn in the colours of paper.
+  const PAPER = ".below:not([open]), .finding:not(.inner) > .proofs > details.proof:not([open])";
   const opened = [];
   addEventListener("beforeprint", () => {
     printing = true;
-    for (const one of document.querySelectorAll("main details:not([open])")) { one.open = true; opened.push(one); }
+    document.documentElement.classList.add("paper");
+    for (const one of document.querySelectorAll(PAPER)) { one.open = true; opened.push(one); }
     all();
   });
   addEventListener("afterprint", () => {
     printing = false;
+    document.documentElement.classList.remove("paper");
     for (const one of opened.splice(0)) one.open = false;
     all();
   });

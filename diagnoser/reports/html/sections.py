@@ -8,7 +8,7 @@ from diagnoser.figurerows import FigureRow
 from diagnoser.findings import Plan, Report, RunReport
 from diagnoser.reports import compared
 from diagnoser.reports.html.closing import timeline, unrecognised, unseen
-from diagnoser.reports.html.drawing import marked
+from diagnoser.reports.html.drawing import marked, shaded
 from diagnoser.reports.html.words import say
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ending, engine_name, focus, objective, pairs, profile, recognised
@@ -131,7 +131,7 @@ def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStor
             ],
             "media": sorted({chart.medium for chart in stories[run.id].charts}),
             "kinds": marked(stories[run.id]),
-            "shaded": [shade.finding for shade in stories[run.id].shades if shade.severity != "info"],
+            "shaded": [shade.finding for shade in shaded(report, stories[run.id])],
         }
         for at, run in enumerate(drawn)
     ]

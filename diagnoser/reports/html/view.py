@@ -18,6 +18,8 @@ FINDINGS = 40
 EVIDENCE = 1500
 EXCERPT = 180
 INPUTS = 3
+#: A line belongs to a record if it holds the beginning of one of its lines, and that beginning tells anything.
+PIECE, TELLING = 60, 12
 
 _STATES = {"cause": "✕", "suspect": "!", "ok": "✓", "unknown": "?", "n/a": "–"}
 
@@ -105,7 +107,7 @@ def _change(item: Advice) -> str:
 def _finding(report: Report, finding: Finding, place: int, story: Story | None, seen: set[str]) -> dict[str, Any]:
     below = [other for other in report.findings if other.explained_by == finding.id and other.id not in seen]
     seen |= {other.id for other in below}
-    dates = {day(item.time) for item in finding.evidence}
+    dates = {day(item.time) for item in finding.evidence if item.time}
     stem = stems(finding.title, finding.id, finding.impact)
     return {
         "place": place,
@@ -140,7 +142,7 @@ def _evidence(item: Evidence, story: Story | None, stem: Any, dated: bool) -> di
     around = story.around.get((item.source, item.line), []) if story is not None else []
     whole = [line(part) for part in item.text[:EVIDENCE].splitlines()]
     short = excerpt(item.text, stem, EXCERPT)
-    last = item.line + min(item.text.count("\n"), len(around))
+    pieces = [part for each in item.text.splitlines() if len(part := each.strip()[:PIECE]) >= TELLING]
     moment = f"{day(item.time)} {clock(item.time)}".strip() if dated else clock(item.time)
     return {
         "source": item.source.rpartition("/")[2] or item.source,
@@ -149,7 +151,10 @@ def _evidence(item: Evidence, story: Story | None, stem: Any, dated: bool) -> di
         "time": moment,
         "labels": [f"{name} {value}" for name, value in item.labels.items()],
         "short": short,
-        "around": [{"number": number, "text": text, "hit": item.line <= number <= last} for number, text in around],
+        "around": [
+            {"number": number, "text": text, "hit": number == item.line or any(part in text for part in pieces)}
+            for number, text in around
+        ],
         "whole": whole if not around and (len(whole) > 1 or len(whole[0] if whole else "") > len(short)) else [],
     }
 
