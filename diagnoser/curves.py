@@ -64,8 +64,9 @@ def charts(run: Run, vocabulary: Vocabulary) -> list[Chart]:
         several = len({one.group for one in drawn}) > 1
         for series in wanted if several else ("",):
             part = [one for one in drawn if not series or one.series == series]
-            shown = f"{title}: {vocabulary.series[series].title}" if series and len(told & set(wanted)) > 1 else title
-            made = _chart(run, vocabulary, f"{name}-{series}" if series else name, shown, part, several)
+            made = _chart(run, vocabulary, f"{name}-{series}" if series else name, title, part, several)
+            if made is not None and series and len(told) > 1:
+                made.part = vocabulary.series[series].title
             if made is not None:
                 out.append(made)
     return out

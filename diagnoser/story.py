@@ -18,7 +18,7 @@ class Curve:
 
 @dataclass(slots=True)
 class Chart:
-    """Curves over the same times, in the unit of their series.
+    """Curves over the same times, in the unit of their series. ``part`` names the series where the title has several.
 
     ``times`` are seconds since the epoch in the log's own clock; numbers of rows where the log tells no time
     (``timed``). ``kind``: "line", or "bars" for what is counted in each stretch. ``limit`` is what caps it.
@@ -33,6 +33,7 @@ class Chart:
     times: list[float]
     curves: list[Curve]
     limit: float | None = None
+    part: str = ""
 
 
 @dataclass(slots=True)

@@ -172,6 +172,14 @@ def test_log_text_stays_text(tmp_path: Path, run: Run) -> None:
     assert not set(text) & set("\u2028\u202e\x1b\x07")
 
 
+def test_the_value_of_a_secret_flag_is_no_part_of_the_page(tmp_path: Path, run: Run) -> None:
+    text = (SAMPLES / "kv-cache-exhausted" / "server.log").read_text(encoding="utf-8")
+    told = text.replace("non-default args: {", "non-default args: {'api_key': ['hunter22secret'], ")
+    assert told != text
+    (tmp_path / "server.log").write_text(told, encoding="utf-8")
+    assert "hunter22" not in run(str(tmp_path / "server.log"))
+
+
 def test_embedded_data_cannot_break_out() -> None:
     value = {"title": "</script><!-- \u2028 & > <script>", "y": [1.0, None, float("nan")]}
     text = page.embedded(value)

@@ -96,7 +96,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
         "timed": chart.timed,
         "limit": chart.limit,
         "x": chart.times,
-        "curves": [{"title": curve.title, "y": curve.values} for curve in chart.curves],
+        "curves": [{"title": say(curve.title), "y": curve.values} for curve in chart.curves],
     }
 
 

@@ -13,7 +13,7 @@ from diagnoser.reports.html.words import say
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ending, engine_name, focus, objective, pairs, profile, recognised
 from diagnoser.reports.units import quantity, size, span
-from diagnoser.story import RunStory, Story
+from diagnoser.story import Chart, RunStory, Story
 
 #: Rows of each table: a page is read, a JSON report is searched.
 RUNS, INPUTS, MOMENTS, FACTS, SETTINGS, UNKNOWN, UNRECOGNISED, PROBLEMS, NAMES, COMPARED = (
@@ -125,16 +125,22 @@ def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStor
                 if part
             ),
             "open": at == 0,
-            "charts": [
-                {"name": chart.name, "title": chart.title, "medium": chart.medium, "curves": len(chart.curves)}
-                for chart in stories[run.id].charts
-            ],
-            "media": sorted({chart.medium for chart in stories[run.id].charts}),
+            "charts": [_chart(chart) for chart in stories[run.id].charts],
             "kinds": marked(stories[run.id]),
             "shaded": [shade.finding for shade in shaded(report, stories[run.id])],
         }
         for at, run in enumerate(drawn)
     ]
+
+
+def _chart(chart: Chart) -> dict[str, str]:
+    title = say(chart.title) + (f": {say(chart.part)}" if chart.part else "")
+    most = [
+        f"{say(curve.title)} {quantity(max(known), chart.unit)}"
+        for curve in chart.curves
+        if (known := [value for value in curve.values if value is not None])
+    ]
+    return {"name": chart.name, "title": title, "told": say("at most {values}").format(values=", ".join(most))}
 
 
 def _runs(report: Report, focused: RunReport | None) -> list[dict[str, Any]]:
@@ -171,7 +177,7 @@ def _settings(run: RunReport) -> list[dict[str, str]]:
     rows = [
         {
             "flag": flag,
-            "value": _value(setting.value),
+            "value": _value(setting.value, flag),
             "state": say("set") if setting.state == "set" else say("printed"),
         }
         for flag, setting in run.settings.items()
@@ -180,11 +186,13 @@ def _settings(run: RunReport) -> list[dict[str, str]]:
 
 
 def _facts(run: RunReport) -> list[dict[str, str]]:
-    return [{"name": name, "value": _value(value)} for name, value in list(run.facts.items())[:FACTS]]
+    return [{"name": name, "value": _value(value, name)} for name, value in list(run.facts.items())[:FACTS]]
 
 
-def _value(value: Any) -> str:
-    text = line(f"{value:.6g}" if isinstance(value, float) else str(value))
+def _value(value: Any, name: str) -> str:
+    """Return a value, bounded; what it is called tells whether it is a secret."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = line(f"{name}={text}")[len(line(name)) + 1 :]
     return text if len(text) <= _VALUE else text[: _VALUE - 1] + "…"
 
 
