@@ -18,7 +18,7 @@ BEFORE, AFTER = 4, 5
 #: Lines of one record (a traceback) that are shown, characters of a line, and of all lines together.
 RECORD = 24
 WIDTH = 400
-TOTAL = 250_000
+TOTAL = 150_000
 #: The beginning of an excerpt by which its line is known again, and how long one must be to tell anything.
 SIGN = 40
 TELLING = 12

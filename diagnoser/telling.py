@@ -14,6 +14,8 @@ from diagnoser.sources import Source
 from diagnoser.story import Chart, Moment, RunStory, Shade, Story
 from diagnoser.times import stamp
 
+#: Numbers in all curves together: a page has to be carried.
+NUMBERS = 60_000
 #: Runs whose curves are drawn, moments of a run, marks of a moment in a chart, characters of a moment's text.
 MOST_RUNS = 8
 MOMENTS = 60
@@ -32,9 +34,13 @@ _ERRORS = frozenset({"ERROR", "CRITICAL", "FATAL"})
 def story(judgements: Sequence[Judgement], report: Report, knowledge: Knowledge, sources: Sequence[Source]) -> Story:
     """Tell every run; ``sources`` are the inputs, opened once more."""
     told: dict[int, list[Chart]] = {}
+    room = NUMBERS
     for judgement in _by_weight(judgements, report):
-        if len(told) < MOST_RUNS and (drawn := charts(judgement.run, knowledge.vocabulary)):
+        drawn = charts(judgement.run, knowledge.vocabulary) if len(told) < MOST_RUNS else []
+        size = sum(len(chart.times) * (1 + len(chart.curves)) for chart in drawn)
+        if drawn and size <= room:
             told[judgement.run.id] = drawn
+            room -= size
     wanted = [evidence for finding in report.findings for evidence in finding.evidence]
     shown = {(one.source, one.line) for one in wanted}
     runs = [_run(one, knowledge, told.get(one.run.id, []), shown) for one in judgements]

@@ -24,7 +24,7 @@
     if (unit === "gib") return short(value) + " GiB";
     if (unit === "watts") return short(value) + " W";
     if (unit === "celsius") return short(value) + " °C";
-    if (unit === "MHz") return short(value) + " MHz";
+    if (unit === "MHz") return value >= 1000 ? (value / 1000).toFixed(2) + " GHz" : short(value) + " MHz";
     if (unit === "tokens/s") return short(value) + " tok/s";
     return short(value);
   };
@@ -126,10 +126,10 @@
     const days = run.span && run.span[1] - run.span[0] > 86400;
     const seconds = run.span && run.span[1] - run.span[0] < 600;
     const top = Math.max(0, ...chart.curves.map((curve) => Math.max(0, ...curve.y.filter((one) => one != null))));
-    const high = chart.unit === "ratio" ? Math.max(1, top) : Math.max(top, chart.limit || 0) * 1.08 || 1;
+    const high = chart.unit === "ratio" ? Math.max(1, top) : Math.max(top * 1.08, (chart.limit || 0) * 1.24) || 1;
     const low = Math.min(0, ...chart.curves.map((curve) => Math.min(0, ...curve.y.filter((one) => one != null))));
     const ends = chart.timed && run.span ? run.span : [chart.x[0], chart.x[chart.x.length - 1]];
-    const margin = (ends[1] - ends[0]) * .012;
+    const margin = Math.max((ends[1] - ends[0]) * .012, chart.kind === "bars" ? (chart.x[1] - chart.x[0]) / 2 : 0);
     const range = [ends[0] - margin, ends[1] + margin];
     const bars = chart.kind === "bars" ? uPlot.paths.bars({ size: [.7, 40], align: 0 }) : undefined;
     const few = chart.x.length <= 24;
@@ -141,8 +141,8 @@
         { stroke: text, size: 26, gap: 4, font: "11px system-ui, sans-serif", grid: { show: false }, ticks: { stroke: grid, size: 4, width: 1 },
           splits: chart.timed ? (self, _, from, to) => splits(from, to, self.bbox.width / devicePixelRatio) : undefined,
           values: (_, values) => values.map((one) => chart.timed ? moment(one, run.clock, days, seconds) : short(one + 1)), incrs: chart.timed ? undefined : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 1e4, 1e5] },
-        { stroke: text, size: 48, gap: 4, font: "11px system-ui, sans-serif", grid: { stroke: grid, width: 1 }, ticks: { show: false }, space: 34,
-          values: (_, values) => values.map((one) => chart.unit === "ratio" ? Math.round(one * 100) + " %" : chart.unit === "seconds" && high < 1 ? short(one * 1000) + " ms" : short(one)) },
+        { stroke: text, size: 54, gap: 4, font: "11px system-ui, sans-serif", grid: { stroke: grid, width: 1 }, ticks: { show: false }, space: 34,
+          values: (_, values) => values.map((one) => chart.unit === "tokens/s" ? short(one) : chart.unit === "seconds" && high >= 1 ? short(one) + " s" : quantity(one, chart.unit)) },
       ],
       series: [{}, ...chart.curves.map((curve, index) => ({
         label: curve.title, stroke: color("--c" + index % 8), width: bars ? 0 : 2, dash: DASHES[index % 3], paths: bars,

@@ -119,7 +119,7 @@ def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStor
                 part
                 for part in (
                     say("run {place}").format(place=places[run.id]),
-                    run.stream,
+                    run.stream or next((name.rpartition("/")[2] for name in run.sources), ""),
                     span(run.started, run.ended, "–"),
                 )
                 if part
@@ -135,6 +135,7 @@ def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStor
 
 def _chart(chart: Chart) -> dict[str, str]:
     title = say(chart.title) + (f": {say(chart.part)}" if chart.part else "")
+    title += f", {say('tok/s')}" if chart.unit == "tokens/s" else ""
     most = [
         f"{say(curve.title)} {quantity(max(known), chart.unit)}"
         for curve in chart.curves
@@ -152,7 +153,7 @@ def _runs(report: Report, focused: RunReport | None) -> list[dict[str, Any]]:
             {
                 "place": place,
                 "focused": run is focused,
-                "stream": run.stream,
+                "stream": run.stream or next((name.rpartition("/")[2] for name in run.sources), ""),
                 "engine": engine_name(run),
                 "span": span(run.started, run.ended, "–"),
                 "ending": ending(report, run),
