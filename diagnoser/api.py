@@ -30,10 +30,11 @@ from diagnoser.options import Name, Options, UsageError
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.evaluate import Options as Judging
 from diagnoser.rules.fields import evaluate_fields
-from diagnoser.sources import Source, open_inputs
+from diagnoser.sources import InputError, Source, open_inputs
 from diagnoser.table import Origin
 
 if TYPE_CHECKING:
+    from diagnoser.story import Story
     from diagnoser.timefilter import Bound
 
 __all__ = ["Knowledge", "Options", "Session", "UsageError", "diagnose"]
@@ -58,9 +59,10 @@ class Session:
     ) -> None:
         self.options = options
         self._gathered = gathered
+        self._names, self._stdin = [os.fspath(name) for name in inputs], stdin
         _check(options)
         self.knowledge = knowledge or Knowledge(options)
-        self.runs, self.inputs = self._read([os.fspath(name) for name in inputs], stdin)
+        self.runs, self.inputs = self._read(self._names, stdin)
         if options.alert is not None:
             self.runs = alerts.select(options.alert, self.runs)
         self._judge(Counter())
@@ -82,6 +84,7 @@ class Session:
         """
         self = cls.__new__(cls)
         self.options, self.knowledge, self._gathered = options, knowledge, ()
+        self._names, self._stdin = [], None
         self.runs, self.inputs = runs, inputs
         self._judge(Counter(restarts), {id(one.run): one for one in known})
         return self
@@ -109,6 +112,23 @@ class Session:
         if rule is None:
             raise UsageError(f"no rule {rule_id}{hint(rule_id, self.knowledge.base.rules)}")
         return [(judgement.run, judgement.evaluator.trace(rule.when)) for judgement in self.judgements]
+
+    def story(self) -> Story:
+        """Return what happened over time and the lines around the evidence; the inputs are read once more for those.
+
+        Standard input has no lines around its evidence, unless ``stdin`` can seek.
+        """
+        from diagnoser.telling import story  # few formats ask
+
+        stdin = self._stdin if self._stdin is not None and self._stdin.seekable() else None
+        if stdin is not None:
+            stdin.seek(0)
+        names = [name for name in self._names if name != "-" or stdin is not None]
+        try:
+            sources = self._open(names, stdin) if names else []
+        except InputError:  # gone since
+            sources = []
+        return story(self.judgements, self.report, self.knowledge, sources)
 
     def _read(self, names: list[str], stdin: BinaryIO | None) -> tuple[list[Run], list[Input]]:
         bounds = [_bound("--since", self.options.since), _bound("--until", self.options.until)]

@@ -149,7 +149,7 @@ def _onset(proofs: Sequence[Proof], run: Run) -> float:
 def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Evaluator) -> Window:
     run = evaluator.run
     times = [proof.time for proof in proofs if proof.time is not None and proof.kind != "fact"]
-    names, series = _named(rule.when, base)
+    names, series = named(rule.when, base)
     # Without a row of any of its series it rests on events and facts alone.
     samples = _samples(run, series) or None
     events = sum(run.events[name].count for name in names if name in run.events)
@@ -162,10 +162,11 @@ def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Eval
         float(loaded) if isinstance(loaded, int | float) else 0.0,
         samples,
         events,
+        (start, end) if start is not None and end is not None else None,
     )
 
 
-def _named(node: Node, base: RuleBase) -> tuple[set[str], set[str]]:
+def named(node: Node, base: RuleBase) -> tuple[set[str], set[str]]:
     """Return the events and the series that a condition and the symptoms in it name."""
     events: set[str] = set()
     series: set[str] = set()

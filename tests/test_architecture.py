@@ -121,6 +121,7 @@ def report_that_knows_more(module: Module) -> Iterator[str]:
                 "findings",
                 "figurerows",
                 "comparison",
+                "story",
                 "knowledge",
                 "times",
                 "values",

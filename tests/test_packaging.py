@@ -88,6 +88,9 @@ def run(installed: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 def test_the_wheel_is_whole(wheel: zipfile.ZipFile) -> None:
     inside = set(wheel.namelist())
     assert {"diagnoser/py.typed", "diagnoser/formats/pyrepr.lark", "diagnoser/rules/expression.lark"} <= inside
+    page = (ROOT / "diagnoser" / "reports" / "html").rglob("*")
+    shown = {path.relative_to(ROOT).as_posix() for path in page if path.is_file() and path.suffix != ".pyc"}
+    assert shown <= inside, "templates, style, script and charts of the HTML report, with their licence"
     here = {path.relative_to(ROOT).as_posix() for path in (ROOT / "diagnoser").rglob("*.py")}
     rules = {
         f"diagnoser/_{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "rules").rglob("*") if path.is_file()

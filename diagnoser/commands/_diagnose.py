@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from diagnoser.commands import _cache, _options, _terminal
 from diagnoser.commands._errors import CommandError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from diagnoser.api import Knowledge, Options
     from diagnoser.commands._live import Live
     from diagnoser.findings import Report
+    from diagnoser.story import Story
 
 #: Objects made and not freed between two looks for cycles.
 _NOW_AND_THEN = 20_000
@@ -58,9 +59,13 @@ def main(arguments: Sequence[str]) -> int:
             _check_rule(asked, knowledge)
         gathered = live.gather(knowledge.vocabulary) if live is not None else ()
         stdin = sys.stdin.buffer if "-" in files and sys.stdin is not None else None
+        told = not asked and _tells(args.format)
+        if told and stdin is not None and not stdin.seekable():
+            stdin = _kept(stdin)
         session = Session(files, stdin=stdin, options=api_options, knowledge=knowledge, gathered=gathered)
         if args.baseline and not asked:
             _compare(session.report, args.baseline, api_options, knowledge)
+        story = session.story() if told else None
     for problem in [] if args.quiet else knowledge.base.problems:
         _terminal.say(f"warning: {problem}")
     if asked:
@@ -69,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
         options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose)
         _terminal.write(_why.render(session, asked, options), args.output)
         return 0
-    return _print(session.report, args)
+    return _print(session.report, args, story)
 
 
 @contextmanager
@@ -170,12 +175,27 @@ def _api_options(args: argparse.Namespace, alert: Alert | None = None) -> Option
     )
 
 
-def _print(report: Report, args: argparse.Namespace) -> int:
+def _tells(name: str) -> bool:
+    """Whether a format also shows what happened over time, which costs a second look at the inputs."""
+    from diagnoser import reports
+
+    return bool(getattr(reports.get(name), "STORY", False))
+
+
+def _kept(stdin: BinaryIO) -> BinaryIO:
+    """Keep standard input so that it can be looked at again."""
+    from diagnoser.reading import spool
+
+    return spool(stdin)
+
+
+def _print(report: Report, args: argparse.Namespace, story: Story | None = None) -> int:
     from diagnoser import reports
     from diagnoser.reports.summary import recognised
 
     chosen = reports.get(args.format)
     options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose, args.unrecognised)
+    options = options._replace(story=story)
     _terminal.write(chosen.render(report, options), args.output, for_people=args.format == "text")
     if not recognised(report):
         # Nothing was found because nothing could be looked at: that must not pass for health.

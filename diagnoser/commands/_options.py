@@ -20,6 +20,8 @@ examples:
   diagnose --since 15m server.log           only the last quarter of an hour of the log
   diagnose --alert webhook.json server.log  what an alert is about: its time and its pod (docs/alerting.md)
   diagnose --format json server.log         for programs; the schema is versioned
+  diagnose --format html -o report.html server.log
+                                            one page with charts and the lines around the evidence
   diagnose http://localhost:8000 --for 60s  metrics of a running server, beside logs or alone
   kubectl diagnose-llm deploy/llm -n prod   all of it, of all replicas, collected with kubectl
   kubectl logs -f deploy/llm | diagnose --follow

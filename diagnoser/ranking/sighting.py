@@ -18,7 +18,8 @@ class Window:
 
     ``start`` and ``end`` are times as people read them, None where the log has none. ``seconds`` is how long it held,
     ``loaded`` how long the run was under load (0: not known). ``samples`` counts the rows behind its conditions over
-    samples, None when it rests on events or facts alone; ``events`` counts the messages that prove it.
+    samples, None when it rests on events or facts alone; ``events`` counts the messages that prove it. ``bounds`` are
+    start and end in seconds of the log's own clock.
     """
 
     start: str | None = None
@@ -27,6 +28,7 @@ class Window:
     loaded: float = 0.0
     samples: int | None = None
     events: int = 0
+    bounds: tuple[float, float] | None = None
 
 
 @dataclass(slots=True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from diagnoser.findings import Report
+
+if TYPE_CHECKING:
+    from diagnoser.story import Story
 
 
 class RenderOptions(NamedTuple):
     """How to write. Formats for machines ignore all of it; nothing here changes what is said to be true.
 
     ``width`` in terminal cells; ``color`` and ``unicode`` tell what the receiver can show; ``verbose`` asks for all
-    evidence and every figure; ``unrecognised`` for every unknown message instead of the first few.
+    evidence and every figure; ``unrecognised`` for every unknown message instead of the first few. ``story`` is
+    given to formats that have a true ``STORY``: what happened over time, and the lines around the evidence.
     """
 
     width: int = 100
@@ -19,6 +23,7 @@ class RenderOptions(NamedTuple):
     unicode: bool = True
     verbose: bool = False
     unrecognised: bool = False
+    story: Story | None = None
 
 
 class Format(Protocol):

@@ -1,0 +1,218 @@
+"""Under the findings: runs, figures, configuration, comparison, checklist and inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnoser.figurerows import FigureRow
+from diagnoser.findings import Plan, Report, RunReport
+from diagnoser.reports import compared
+from diagnoser.reports.html.closing import timeline, unrecognised, unseen
+from diagnoser.reports.html.drawing import marked, shaded
+from diagnoser.reports.html.words import say
+from diagnoser.reports.safe import line
+from diagnoser.reports.summary import ending, engine_name, focus, objective, pairs, profile, recognised
+from diagnoser.reports.units import quantity, size, span
+from diagnoser.story import Chart, RunStory, Story
+
+#: Rows of each table: a page is read, a JSON report is searched.
+RUNS, INPUTS, MOMENTS, FACTS, SETTINGS, UNKNOWN, UNRECOGNISED, PROBLEMS, NAMES, COMPARED = (
+    40,
+    60,
+    120,
+    80,
+    80,
+    40,
+    40,
+    40,
+    12,
+    80,
+)
+_VALUE, _TEXT = 300, 400
+
+_MARKS = {"pass": "✓", "fail": "✕", "unknown": "?", "n/a": "–"}
+
+
+def sections(report: Report, story: Story | None) -> dict[str, Any]:
+    """Return what the lower half of the page shows; parts with nothing to say are empty."""
+    known = recognised(report)
+    run = focus(report) if known else None
+    stories = {one.run: one for one in story.runs} if story is not None else {}
+    return {
+        "figures": _figures(run) if run is not None else [],
+        "profile": profile(run) if run is not None else "",
+        "spreads": _spreads(run) if run is not None else [],
+        "objectives": [objective(one) for one in run.objectives] if run is not None else [],
+        "drawn": _drawn(report, run, stories),
+        "runs": _runs(report, run) if len(report.runs) > 1 else [],
+        "more_runs": max(0, len(report.runs) - RUNS),
+        "odd": [compared.stands_out(one) for one in report.odd],
+        "plan": _plan(report.plan),
+        "settings": _settings(run) if run is not None else [],
+        "facts": _facts(run) if run is not None else [],
+        "baseline": _baseline(report),
+        **timeline(report, stories),
+        "checklist": [
+            {
+                "id": one.id,
+                "title": one.title,
+                "state": one.state,
+                "mark": _MARKS.get(one.state, "?"),
+                "reason": one.reason,
+            }
+            for one in report.checklist
+        ]
+        if known
+        else [],
+        "unseen": unseen(report) if known else [],
+        **unrecognised(report, story),
+        "inputs": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "envelope": one.envelope,
+                "lines": f"{one.lines:,}",
+                "size": size(one.bytes),
+                "problems": one.problems[:PROBLEMS],
+            }
+            for one in sorted(report.inputs, key=lambda one: not one.problems)[:INPUTS]
+        ],
+        "more_inputs": max(0, len(report.inputs) - INPUTS),
+    }
+
+
+def _title(row: FigureRow) -> str:
+    return row.title + {"tokens/s": " tok/s", "events/min": " /min"}.get(row.unit, "")
+
+
+def _figures(run: RunReport) -> list[dict[str, str]]:
+    return [
+        {
+            "title": _title(row),
+            "median": quantity(row.median, row.unit),
+            "max": quantity(row.max, row.unit),
+            "min": quantity(row.min, row.unit),
+        }
+        for name, row in run.figures.items()
+        if not name.startswith("profile.")
+    ]
+
+
+def _spreads(run: RunReport) -> list[dict[str, Any]]:
+    out = []
+    for row in run.spreads.values():
+        known = [row.mean, *(row.percentiles.get(name, [None])[0] for name in ("p50", "p90", "p99"))]
+        values = ["–" if value is None else quantity(value, row.unit) for value in known]
+        out.append({"title": row.title, "values": values, "count": f"{row.count:,}"})
+    return out
+
+
+def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStory]) -> list[dict[str, Any]]:
+    """Name the runs that have charts: the one that the head is about first."""
+    places = {run.id: at for at, run in enumerate(report.runs, 1)}
+    drawn = [run for run in report.runs if run.id in stories and stories[run.id].charts]
+    drawn.sort(key=lambda run: run is not focused)
+    return [
+        {
+            "id": run.id,
+            "name": " · ".join(
+                part
+                for part in (
+                    say("run {place}").format(place=places[run.id]),
+                    run.stream or next((name.rpartition("/")[2] for name in run.sources), ""),
+                    span(run.started, run.ended, "–"),
+                )
+                if part
+            ),
+            "open": at == 0,
+            "charts": [_chart(chart) for chart in stories[run.id].charts],
+            "kinds": marked(stories[run.id]),
+            "shaded": [shade.finding for shade in shaded(report, stories[run.id])],
+        }
+        for at, run in enumerate(drawn)
+    ]
+
+
+def _chart(chart: Chart) -> dict[str, str]:
+    title = say(chart.title) + (f": {say(chart.part)}" if chart.part else "")
+    title += f", {say('tok/s')}" if chart.unit == "tokens/s" else ""
+    most = [
+        f"{say(curve.title)} {quantity(max(known), chart.unit)}"
+        for curve in chart.curves
+        if (known := [value for value in curve.values if value is not None])
+    ]
+    return {"name": chart.name, "title": title, "told": say("at most {values}").format(values=", ".join(most))}
+
+
+def _runs(report: Report, focused: RunReport | None) -> list[dict[str, Any]]:
+    causes = {run: finding for finding in reversed(report.findings) if finding.role == "root" for run in finding.runs}
+    rows = []
+    for place, run in enumerate(report.runs[:RUNS], 1):
+        cause = causes.get(run.id)
+        rows.append(
+            {
+                "place": place,
+                "focused": run is focused,
+                "stream": run.stream or next((name.rpartition("/")[2] for name in run.sources), ""),
+                "engine": engine_name(run),
+                "span": span(run.started, run.ended, "–"),
+                "ending": ending(report, run),
+                "cause": f"{cause.severity}: {cause.title}" if cause is not None else "",
+            }
+        )
+    return rows
+
+
+def _plan(plan: Plan | None) -> dict[str, Any]:
+    if plan is None:
+        return {}
+    return {
+        "finding": plan.finding,
+        "remove": pairs(plan.remove),
+        "add": pairs([*plan.env, *plan.add]),
+        "command": plan.command,
+    }
+
+
+def _settings(run: RunReport) -> list[dict[str, str]]:
+    rows = [
+        {
+            "flag": flag,
+            "value": _value(setting.value, flag),
+            "state": say("set") if setting.state == "set" else say("printed"),
+        }
+        for flag, setting in run.settings.items()
+    ]
+    return rows[:SETTINGS]
+
+
+def _facts(run: RunReport) -> list[dict[str, str]]:
+    return [{"name": name, "value": _value(value, name)} for name, value in list(run.facts.items())[:FACTS]]
+
+
+def _value(value: Any, name: str) -> str:
+    """Return a value, bounded; what it is called tells whether it is a secret."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = line(f"{name}={text}")[len(line(name)) + 1 :]
+    return text if len(text) <= _VALUE else text[: _VALUE - 1] + "…"
+
+
+def _baseline(report: Report) -> dict[str, Any]:
+    found = report.baseline
+    if found is None:
+        return {}
+    return {
+        "verdict": compared.verdict(found),
+        "side": compared.side(found.before),
+        "text": found.attribution_text,
+        "configuration": [
+            [one.name, compared.value(one.before), compared.value(one.after), title]
+            for title, differences in compared.kinds(found)
+            for one in differences
+        ][:COMPARED],
+        "figures": [compared.cells(one) for one in found.figures][:COMPARED],
+        "findings": [f"{one.change} {one.after or one.before or ''}: {one.title} ({one.id})" for one in found.findings][
+            :COMPARED
+        ],
+        "messages": [f"{one.level}, {one.count}: {one.text[:_TEXT]}" for one in found.messages][:COMPARED],
+    }
