@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from diagnoser import assembling, reading
@@ -40,7 +40,8 @@ __all__ = ["Knowledge", "Options", "Session", "UsageError", "diagnose"]
 class Session:
     """One diagnosis: reads the inputs at once, judges them, and answers questions about how it came to its verdict.
 
-    ``gathered`` are inputs that were read from addresses before.
+    ``gathered`` are inputs that were read from addresses before. ``opened`` is told which inputs will be read, each
+    time that they are: ``Source.position`` then says how far.
 
     Raises InputError (nothing readable), RuleBaseError (faulty rules), UsageError (an option that cannot be used).
     """
@@ -53,9 +54,11 @@ class Session:
         options: Options = Options(),  # noqa: B008 - frozen
         knowledge: Knowledge | None = None,
         gathered: Sequence[Gathered] = (),
+        opened: Callable[[Sequence[Source]], None] = lambda _: None,
     ) -> None:
         self.options = options
         self._gathered = gathered
+        self._opened = opened
         _check(options)
         self.knowledge = knowledge or Knowledge(options)
         self.runs, self.inputs = self._read([os.fspath(name) for name in inputs], stdin)
@@ -116,7 +119,9 @@ class Session:
     def _open(self, names: list[str], stdin: BinaryIO | None) -> list[Source]:
         """Open the inputs that are files; where addresses gave something no file need have any content."""
         given = any(one.pages for one in self._gathered)
-        return open_inputs(names, stdin, alone=not given) if names or not self._gathered else []
+        sources = open_inputs(names, stdin, alone=not given) if names or not self._gathered else []
+        self._opened(sources)
+        return sources
 
     def _context(self, run: Run, restarts: int) -> Judging:
         """Say what a run does not know of itself: how often its stream started before, and what became of flags."""

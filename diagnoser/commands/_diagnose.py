@@ -35,12 +35,14 @@ def main(arguments: Sequence[str]) -> int:
     _terminal.check_output(args.output, [*inputs, *args.baseline])
     if "-" in args.baseline:
         raise CommandError("--baseline -: standard input is for what is diagnosed; name a file")
+    if args.brief and args.format != "text":
+        raise CommandError(f"--brief: only the text report has a compact form, not --format {args.format}")
     files, live = _parted(inputs, args)
 
     api_options = _api_options(args)
     asked = args.why or args.why_not
     # Scrapes tell how far they are themselves.
-    with Progress("reading", args.quiet or live is not None):
+    with Progress("reading", args.quiet or live is not None) as progress:
         # Rules first: a faulty rule or a misspelt id must not be found out after minutes of reading.
         with _lasting():
             from diagnoser.api import Knowledge, Session
@@ -51,7 +53,9 @@ def main(arguments: Sequence[str]) -> int:
             _check_rule(asked, knowledge)
         gathered = live.gather(knowledge.vocabulary) if live is not None else ()
         stdin = sys.stdin.buffer if "-" in files and sys.stdin is not None else None
-        session = Session(files, stdin=stdin, options=api_options, knowledge=knowledge, gathered=gathered)
+        session = Session(
+            files, stdin=stdin, options=api_options, knowledge=knowledge, gathered=gathered, opened=progress.watch
+        )
         if args.baseline and not asked:
             _compare(session.report, args.baseline, api_options, knowledge)
     for problem in [] if args.quiet else knowledge.base.problems:
@@ -151,10 +155,17 @@ def _print(report: Report, args: argparse.Namespace) -> int:
     from diagnoser import reports
     from diagnoser.reports.summary import recognised
 
-    chosen = reports.get(args.format)
+    seen = recognised(report)
     options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose, args.unrecognised)
-    _terminal.write(chosen.render(report, options), args.output, for_people=args.format == "text")
-    if not recognised(report):
+    options = options._replace(
+        brief=args.brief,
+        fail_on=args.fail_on,
+        exit_code=exit_code(report, args.fail_on, args.exit_zero) if seen else 2,
+        folder=_terminal.folder(),
+    )
+    text = reports.render(report, args.format, options, args.redact)
+    _terminal.write(text, args.output, for_people=args.format == "text")
+    if not seen:
         # Nothing was found because nothing could be looked at: that must not pass for health.
         window = " or ".join(f"--{end} {text}" for end, text in (("since", args.since), ("until", args.until)) if text)
         why = f"; {window} may have left out all of it" if window else ""

@@ -26,6 +26,8 @@ class Part:
         self.name = name
         self.path = path
         self.compressed = ""
+        #: Bytes taken from the file or stream by the reading at hand, compressed ones as they are.
+        self.done = 0
         self._stream = stream
         self._started: Iterator[bytes] | None = None
         self._peeked: list[bytes] = []
@@ -63,6 +65,10 @@ class Part:
         for text in self._late:
             report(text)
 
+    def size(self) -> int | None:
+        """Return the bytes of the file as it lies on disk, None for what has no end yet."""
+        return None if self.path is None or self._once() else self.path.stat().st_size
+
     def _once(self) -> bool:
         """Tell what cannot be opened a second time: a pipe, a process substitution, standard input."""
         return self.path is None or not stat.S_ISREG(self.path.stat().st_mode)
@@ -81,10 +87,10 @@ class Part:
     def _raw(self, size: int, report: Report) -> Iterator[bytes]:
         stream = self._stream if self.path is None else self.path.open("rb", buffering=0)
         assert stream is not None
-        done = 0
+        done = self.done = 0
         try:
             while block := stream.read(size):
-                done += len(block)
+                done = self.done = done + len(block)
                 yield block
         except OSError as error:
             if not done:

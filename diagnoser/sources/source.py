@@ -58,6 +58,15 @@ class Source:
         alone = self.parts[0] if len(self.parts) == 1 else None
         return None if alone is None or alone.compressed else alone.path
 
+    @property
+    def position(self) -> tuple[int, int | None]:
+        """Bytes read of all parts and their size, as they lie on disk; no size for streams."""
+        try:
+            sizes = [part.size() for part in self.parts]
+        except OSError:  # gone since
+            sizes = [None]
+        return sum(part.done for part in self.parts), None if None in sizes else sum(size or 0 for size in sizes)
+
     def head(self) -> str:
         """Give the beginning of the content as text, 64 KiB at most."""
         return self._head.decode("utf-8", "replace")
