@@ -44,6 +44,9 @@ WORDS = {
     "left": "{parts}; all of it: diagnose --format json",
 }
 
+#: Blocks that are many in other words than one and an s.
+KINDS = {"fix": "fixes"}
+
 
 @dataclass(slots=True)
 class _Block:
@@ -70,7 +73,7 @@ def render(report: Report, options: RenderOptions) -> str:
     left = Counter(block.kind for at, block in enumerate(blocks) if at not in kept)
     out = [text for at, block in enumerate(blocks) if at in kept for text in block.lines]
     if left:
-        out.append("left out: " + WORDS["left"].format(parts=", ".join(plural(n, kind) for kind, n in left.items())))
+        out.append("left out: " + WORDS["left"].format(parts=", ".join(plural(n, kind, KINDS.get(kind, "")) for kind, n in left.items())))
     return "\n".join(out) + "\n"
 
 
