@@ -54,6 +54,15 @@ def test_the_first_screen_is_the_real_output() -> None:
             assert line in told, f"not in the output, or not in this order: {line}"
 
 
+def test_quoted_formats_are_the_real_output() -> None:
+    """The same for the page of the formats."""
+    for screen in blocks("console", (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")):
+        prompt, *quoted = screen.splitlines()
+        told = iter(run(shlex.split(prompt)[2:]).stdout.splitlines())
+        for line in quoted:
+            assert line == "…" or line in told, f"not in the output, or not in this order: {line}"
+
+
 def test_quoted_help_is_the_real_help() -> None:
     told = run(["--help"]).stdout.splitlines()
     quoted = [line for block in blocks("text") for line in block.splitlines()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from typing import Any, NamedTuple
 
 import pytest
@@ -37,6 +38,8 @@ SECRETS = [
     ("https://jane:pa55@word@host/x", "@word"),
     ("https://sekrettoken@host/x", "sekrettoken"),
     ("https://host/x?patient=smith", "smith"),
+    ("https://host/x?smith", "smith"),
+    ("path=/v1/x?patient=smith&x=1", "smith"),
     ('"GET /v1/models?patient=smith HTTP/1.1" 200', "smith"),
     ("prompt: 'My patient\\'s name is Smith', params: SamplingParams(n=1)", "Smith"),
     ('prompt: "My patient\'s name is Smith", params', "Smith"),
@@ -136,6 +139,19 @@ def test_what_somebody_wrote_is_never_shown(content: str) -> None:
         assert "snow" not in Redactor().text(said)
     cut = f"prompt: {mark + content!r}, params: 1"
     assert "snow" not in Redactor().text(cut[: len(cut) * 2 // 3 + 9])
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a-", "a.", ":", "1.", "ab:", "1-", "://", "@a.", "prompt='", "text=[", '"{', "/home/", "/?a=", "~", "\\", "x?://@"],
+)
+def test_no_text_takes_long(piece: str) -> None:
+    """Text of a log is up to 100,000 characters; its writer may be hostile."""
+    for frame in ("{} @ ? ://", "Receive: text=\"{}", "prompt={{{}"):
+        text = frame.format(piece * (100_000 // len(piece)))
+        started = time.process_time()
+        Redactor().text(text)
+        assert time.process_time() - started < 3
 
 
 class TestReport:

@@ -73,7 +73,9 @@ def parser() -> MainParser:
 
 
 def _output(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--format", metavar="NAME", type=_format, default="text", help=_Formats("output format: {}"))
+    group.add_argument(
+        "--format", metavar="NAME", type=_format, default="text", help=_Formats("output format (docs/formats.md): {}")
+    )
     group.add_argument("--brief", action="store_true", help="a verdict and one line a finding (--format text)")
     add_redact(group)
     group.add_argument(

@@ -152,7 +152,8 @@ def _testcase(case: _Case) -> Iterator[str]:
         yield f"      <system-out>{body}</system-out>"
     else:
         kind = f" type={_attribute(case.kind)}" if case.kind else ""
-        yield f"      <{case.state} message={_attribute(case.message)}{kind}>{body}</{case.state}>"
+        tag = f"      <{case.state} message={_attribute(case.message)}{kind}"
+        yield f"{tag}>{body}</{case.state}>" if body else f"{tag}/>"
     yield "    </testcase>"
 
 

@@ -73,7 +73,10 @@ def render(report: Report, options: RenderOptions) -> str:
     left = Counter(block.kind for at, block in enumerate(blocks) if at not in kept)
     out = [text for at, block in enumerate(blocks) if at in kept for text in block.lines]
     if left:
-        out.append("left out: " + WORDS["left"].format(parts=", ".join(plural(n, kind, KINDS.get(kind, "")) for kind, n in left.items())))
+        out.append(
+            "left out: "
+            + WORDS["left"].format(parts=", ".join(plural(n, kind, KINDS.get(kind, "")) for kind, n in left.items()))
+        )
     return "\n".join(out) + "\n"
 
 

@@ -29,7 +29,7 @@ _PATTERNS = (
     # Headers and URLs.
     r"(?i)\b(?P<keep>bearer\s+)" + _EMPTY + r"[\w.~+/=-]{6,}",
     r"(?i)\b(?P<keep>authorization['\"]?\s*[:=]\s*['\"]?(?:basic|token|apikey)\s+)[\w.~+/=-]{6,}",
-    r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+(?P<end>@)",
+    r"(?P<keep>[a-z0-9]://[^\s:/@]*:)[^\s@/]+(?P<end>@)",
     r"(?i)(?P<keep>[?&](?:access_token|token|sig|signature|key|api_?key|x-amz-signature|x-amz-security-token)=)[^&\s'\"]+",
     # name=value, 'name': 'value', 'name': ['a', 'b'], --name value.
     r"(?i)(?P<keep>(?<![\w-])['\"]?" + _NAMES + r"['\"]?\s*[=:]\s*\[)(?!\])[^\]]*(?P<end>\]?)",

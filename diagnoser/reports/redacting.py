@@ -17,7 +17,10 @@ from diagnoser.reports.redact import MASK, mask
 from diagnoser.values import field_names
 
 _USERINFO = lazily(r"(?<=://)[^\s/'\"<>]+(?=@)")
-_QUERY = lazily(r"(?P<url>\b[a-z][a-z0-9+.-]*://[^\s?'\"<>]+|(?<=[A-Z] )/[^\s?'\"<>]*)\?[^\s'\"<>]+")
+_QUERY = lazily(
+    r"(?P<url>[a-z0-9]://[^\s?'\"<>]*|(?<![\w./%~-])[\w./%~-]*/[\w.%~-]*"
+    r"(?=\?[\w.%~\[\]-]+=))\?[^\s'\"<>]+"
+)
 _MAIL = lazily(r"(?<![\w.+%-])[\w.+%-]+@[A-Za-z0-9][\w-]*(?:\.[\w-]+)*\.[A-Za-z]{2,}(?![\w-])")
 #: /home/NAME, /Users/NAME, C:\Users\NAME (in JSON and in Python's own spelling too), ~NAME.
 _HOME = lazily(
