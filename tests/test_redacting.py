@@ -143,15 +143,32 @@ def test_what_somebody_wrote_is_never_shown(content: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a-", "a.", ":", "1.", "ab:", "1-", "://", "@a.", "prompt='", "text=[", '"{', "/home/", "/?a=", "~", "\\", "x?://@"],
+    [
+        "a-",
+        "a.",
+        ":",
+        "1.",
+        "ab:",
+        "1-",
+        "://",
+        "@a.",
+        "prompt='",
+        "text=[",
+        '"{',
+        "/home/",
+        "/?a=",
+        "~",
+        "\\",
+        "x?://@",
+    ],
 )
 def test_no_text_takes_long(piece: str) -> None:
-    """Text of a log is up to 100,000 characters; its writer may be hostile."""
-    for frame in ("{} @ ? ://", "Receive: text=\"{}", "prompt={{{}"):
-        text = frame.format(piece * (100_000 // len(piece)))
+    """A record of a log has up to 64 K characters, and its writer may be hostile: the cost grows with the length."""
+    for frame in ("{} @ ? ://", 'Receive: text="{}', "prompt={{{}"):
+        text = frame.format(piece * (30_000 // len(piece)))
         started = time.process_time()
         Redactor().text(text)
-        assert time.process_time() - started < 3
+        assert time.process_time() - started < 1.5
 
 
 class TestReport:

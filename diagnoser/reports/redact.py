@@ -12,7 +12,7 @@ MASK = "***"
 #: Values that say "there is no secret here"; masking them would hide a real answer.
 _EMPTY = r"(?!(?:None|null|True|False|true|false|EMPTY|\*{3})\b)"
 _NAMES = (
-    r"(?:[\w-]*api[_-]?keys?|(?:hf|hub|auth|access|refresh|session|bearer|github|hugging_?face_?hub)[_-]?token"
+    r"(?:[\w-]{0,80}api[_-]?keys?|(?:hf|hub|auth|access|refresh|session|bearer|github|hugging_?face_?hub)[_-]?token"
     r"|(?:aws_?)?secret(?:[_-]?access)?(?:[_-]?key)?|client[_-]?secret|password|passwd|pwd|private[_-]?key)"
 )
 
