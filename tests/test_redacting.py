@@ -49,6 +49,10 @@ SECRETS = [
     ('body: b\'{"prompt": "Smith"}\'', "Smith"),
     ('{\\"prompt\\": \\"Smith\\", \\"n\\": 1}', "Smith"),
     ('Receive: obj=GenerateReqInput(rid=\'a\', text="He said "hi", rid=Smith", stream=False)', "Smith"),
+    ("Receive: obj=GenerateReqInput(text=['He said \"]\", Smith'], stream=False)", "Smith"),
+    ("Receive: obj=GenerateReqInput(text=\"a\", rid='b', Smith and cut", "Smith"),
+    ("output_token_ids: array('i', [424242, 1])", "424242"),
+    ('content="""My "name" is Smith""", n=1', "Smith"),
     ("[type=string_type, input_value='Smith', input_type=str]", "Smith"),
     ("output: ' Smith has the flu', output_token_ids: [1]", "flu"),
 ]

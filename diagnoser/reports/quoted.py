@@ -14,12 +14,14 @@ _KEY = lazily(
     r"""(?i)(?<![A-Za-z0-9])(?P<key>(?:prompts?|texts?|input_text|input_value|inputs?|contents?|messages|query|queries"""
     r"""|documents|outputs?|output_text|(?:generated|response|completion)_text|completions?|(?:request_|raw_)?body"""
     r"""|(?<=['"])arguments|(?:(?:origin_)?input|(?:output_|prompt_|all_)?token|output)_ids|system_prompt|reasoning"""
-    r"""|delta_text)\\*['"]?\s*[=:]\s*)(?P<open>[bfru]{0,2}\\*['"]|[\[{])"""
+    r"""|delta_text)\\*['"]?\s*[=:]\s*(?:array\(['"]\w['"],\s*)?)"""
+    r"""(?P<open>[bfru]{0,2}(?:\"{3}|'{3}|\\*['"])|[\[{])"""
 )
 #: SGLang prints the user's text between quotes as it is: only the last quote before another field ends it.
 _RAW = lazily(r"\b(?:Receive|Finish): |(?:GenerateReqInput|EmbeddingReqInput|ReqInput)\(")
-_RAW_END = lazily(r"['\"](?=, ?'?\w+'?[=:]|[)}]+\s*\Z)")
+_RAW_END = lazily(r"['\"\]}](?=, ?'?\w+'?[=:]|[)}]+\s*\Z)")
 _HIDDEN = lazily(r"<[\d,]+ characters?>\Z")
+_TRIPLE = ('"' * 3, "'" * 3)
 _PAIRS = {"[": "]", "{": "}"}
 
 
@@ -46,10 +48,14 @@ def _pieces(text: str) -> Iterator[str]:
         opening = found["open"]
         start = found.end()
         yield text[at:start]
-        if opening in _PAIRS:
-            end = _bracket(text, start, _PAIRS[opening])
-        elif raw is not None and raw.start() < start:
-            end = _raw_end(text, start, opening[-1])
+        closing = _PAIRS.get(opening, opening[-1])
+        if raw is not None and raw.start() < start:
+            end = _raw_end(text, start, closing)
+        elif opening in _PAIRS:
+            end = _bracket(text, start, closing)
+        elif opening[-3:] in _TRIPLE:
+            end = text.find(opening[-3:], start)
+            end = len(text) if end < 0 else end
         else:
             end = _quote(text, start, opening[-1], opening.count("\\"))
         yield hidden(text[start:end]) if end > start else ""
@@ -71,8 +77,11 @@ def _quote(text: str, start: int, quote: str, level: int) -> int:
     return len(text)
 
 
-def _raw_end(text: str, start: int, quote: str) -> int:
-    ends = [found.start() for found in _RAW_END.finditer(text, start) if text[found.start()] == quote]
+def _raw_end(text: str, start: int, closing: str) -> int:
+    if not text.rstrip().endswith((")", "}")):
+        # Cut off: what looks like an end may be the user's.
+        return len(text)
+    ends = [found.start() for found in _RAW_END.finditer(text, start) if text[found.start()] == closing]
     return ends[-1] if ends else len(text)
 
 
