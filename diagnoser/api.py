@@ -41,7 +41,7 @@ class Session:
     """One diagnosis: reads the inputs at once, judges them, and answers questions about how it came to its verdict.
 
     ``gathered`` are inputs that were read from addresses before. ``opened`` is told which inputs will be read, each
-    time that they are: ``Source.position`` then says how far.
+    time that they are: ``Source.done`` then says how far.
 
     Raises InputError (nothing readable), RuleBaseError (faulty rules), UsageError (an option that cannot be used).
     """

@@ -94,6 +94,24 @@ def test_every_format_that_is_handed_on(name: str) -> None:
     assert [word for word in words if word in out] == []
 
 
+@given(
+    st.sampled_from(sorted(reports.formats())),
+    st.ip_addresses(v=4, network="10.0.0.0/8"),
+    st.text("abcdefghijklmnopqrstuvwxyz", min_size=8, max_size=16),
+    st.sampled_from(
+        ["{ip} lost", "/home/zq{name}/m", "zq{name}@corp.example", "http://zq{name}:x@h/?q=1", "prompt: 'zq{name}'"]
+    ),
+    st.text(max_size=12),
+)
+@settings(max_examples=80, deadline=None)
+def test_secrets_survive_in_no_format(name: str, ip: Any, who: str, frame: str, noise: str) -> None:
+    text = f"{noise} {frame.format(ip=ip, name=who)} {noise}"
+    options = RenderOptions(verbose=True, unrecognised=True, width=160)
+    out = reports.render(planted(report(), text), name, options, redact=True)
+    assert f"zq{who}" not in out
+    assert str(ip) not in out
+
+
 @pytest.mark.parametrize("text", KEPT)
 def test_left_alone(text: str) -> None:
     assert Redactor().text(text) == text

@@ -64,7 +64,12 @@ def main(arguments: Sequence[str]) -> int:
         from diagnoser.commands import _why
 
         options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose)
-        _terminal.write(_why.render(session, asked, options), args.output)
+        text = _why.render(session, asked, options)
+        if args.redact:
+            from diagnoser.reports.redacting import Redactor
+
+            text = "\n".join(map(Redactor(_terminal.folder()).text, text.split("\n")))
+        _terminal.write(text, args.output)
         return 0
     return _print(session.report, args)
 

@@ -28,12 +28,13 @@ class Progress:
         self._watched = not quiet and is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"
         self._stop: Callable[[], None] | None = None
         self._sources: Sequence[Source] = ()
+        self._sizes: list[int | None] | None = None
         self._opened = time.monotonic()
 
     def watch(self, sources: Sequence[Source]) -> None:
         """Hear which inputs are read from now on."""
         self._opened = time.monotonic()
-        self._sources = sources
+        self._sources, self._sizes = sources, None
 
     def __enter__(self) -> Progress:
         if self._watched:
@@ -72,15 +73,16 @@ class Progress:
 
     def told(self, seconds: float) -> str:
         """Return "1.2 of 3.4 GB, 45 MB/s, " after so many seconds of reading; "" before anything was read."""
-        positions = [source.position for source in self._sources]
-        read = sum(done for done, _ in positions)
+        sources = self._sources
+        read = sum(source.done for source in sources)
         if not read:
             return ""
-        sizes = [size for _, size in positions]
-        total = sum(size or 0 for size in sizes)
-        if None not in sizes and read >= total:
+        if self._sizes is None:
+            self._sizes = [source.size() for source in sources]
+        known = None not in self._sizes
+        total = sum(size or 0 for size in self._sizes)
+        if known and read >= total:
             return f"{_amount(total)} read, judging, "
-        known = None not in sizes
         rate = f"{_amount(read / seconds)}/s, " if seconds > 0 else ""
         # Of one unit both numbers can be compared at a glance.
         return (f"{_amount(read, total)} of {_amount(total)}, " if known else f"{_amount(read)}, ") + rate

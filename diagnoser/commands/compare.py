@@ -42,9 +42,9 @@ def main(arguments: Sequence[str]) -> int:
         rules=tuple(args.rules),
         cache_dir=_cache.folder(args.cache_dir),
     )
-    with Progress("reading", args.quiet):
+    with Progress("reading", args.quiet) as progress:
         knowledge = Knowledge(options)
-        sides = [reports(side, options, knowledge) for side in (before, after)]
+        sides = [reports(side, options, knowledge, opened=progress.watch) for side in (before, after)]
     from diagnoser.reports.summary import recognised
 
     for name, side in zip((before, after), sides, strict=True):

@@ -66,8 +66,12 @@ class Part:
             report(text)
 
     def size(self) -> int | None:
-        """Return the bytes of the file as it lies on disk, None for what has no end yet."""
-        return None if self.path is None or self._once() else self.path.stat().st_size
+        """Return the bytes of the file as it lies on disk, None for what has no end yet, or is gone by now."""
+        try:
+            status = self.path.stat() if self.path is not None else None
+        except OSError:
+            return None
+        return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
 
     def _once(self) -> bool:
         """Tell what cannot be opened a second time: a pipe, a process substitution, standard input."""

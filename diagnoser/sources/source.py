@@ -59,13 +59,14 @@ class Source:
         return None if alone is None or alone.compressed else alone.path
 
     @property
-    def position(self) -> tuple[int, int | None]:
-        """Bytes read of all parts and their size, as they lie on disk; no size for streams."""
-        try:
-            sizes = [part.size() for part in self.parts]
-        except OSError:  # gone since
-            sizes = [None]
-        return sum(part.done for part in self.parts), None if None in sizes else sum(size or 0 for size in sizes)
+    def done(self) -> int:
+        """Bytes taken so far of all parts as they lie on disk, by the reading at hand."""
+        return sum(part.done for part in self.parts)
+
+    def size(self) -> int | None:
+        """Return the bytes of all parts as they lie on disk, None where one is a stream."""
+        sizes = [part.size() for part in self.parts]
+        return None if None in sizes else sum(size or 0 for size in sizes)
 
     def head(self) -> str:
         """Give the beginning of the content as text, 64 KiB at most."""
