@@ -31,7 +31,7 @@ JUNIT: dict[str, tuple[str, str]] = {
 #: Lines of the digest begin with one of these; quoted text with a bar.
 DIGEST = re.compile(
     r"digest of diagnose |(?:(?:cause|impact|window|fix|proof) \d+|verdict|server|run|stages|rules|next|command|unknown"
-    r"|not readable|left out): "
+    r"|not readable|left out|message): "
 )
 
 
@@ -122,7 +122,7 @@ def llm(text: str) -> list[str]:
     assert lines.pop() == ""
     for before, said in zip(["", *lines], lines, strict=False):
         if said.startswith("| "):
-            assert re.match(r"proof \d+: ", before), before
+            assert re.match(r"(?:proof \d+|message): ", before), before
         else:
             assert DIGEST.match(said), said
     assert text.splitlines() == lines, "a line break that is none for everybody"

@@ -65,7 +65,7 @@ def test_what_is_told(positions: list[tuple[int, int | None]], seconds: float, t
 
 
 def on_terminal(folder: Path, patience: float, *arguments: str, **environment: str) -> str:
-    """Return what a terminal on standard error sees of a stream of 3 MB that stays open until a rate is told, or so long."""
+    """Return what a terminal on standard error sees; a stream of 3 MB stays open until a rate is told, or so long."""
     parent, child = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "diagnoser", "--cache-dir", str(folder), "--exit-zero", *arguments],

@@ -34,6 +34,8 @@ WORDS = {
     "follows": "follows from",
     "unread": "not readable",
     "left": "not shown above, {most} annotations of a kind are all that a step has",
+    "kind": "kind of warning or error that no rule knows (diagnose --unrecognised)",
+    "kinds": "kinds of warnings or errors that no rule knows (diagnose --unrecognised)",
     "finding": "finding",
     "problem": "problem of an input",
     "problems": "problems of inputs",
@@ -67,6 +69,8 @@ def render(report: Report, options: RenderOptions) -> str:
         counts = [plural(left[0], WORDS["finding"])] if left[0] else []
         counts += [plural(left[1], WORDS["problem"], WORDS["problems"])] if left[1] else []
         out.append(_plain(f"diagnose: {', '.join(counts)}: {WORDS['left'].format(most=MOST)}"))
+    if report.unrecognised:
+        out.append(_plain(f"diagnose: {plural(len(report.unrecognised), WORDS['kind'], WORDS['kinds'])}"))
     if recognised(report) and (not report.findings or report.healthy):
         out.append(_plain(f"diagnose: {looked(report)}"))
     return "\n".join(out) + "\n"

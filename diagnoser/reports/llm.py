@@ -29,6 +29,7 @@ _REST = 200
 _SENTENCE, _CHANGE, _PROOF = 240, 400, 200
 _PROOFS_SHOWN = 2
 _RULES_NAMED = 4
+_MESSAGES_SHOWN = 3
 BAR = "| "
 #: The words of this format: those that begin its lines, and the phrases in them.
 WORDS = {
@@ -40,6 +41,7 @@ WORDS = {
     "one": "one change, for {cause}, under the same load",
     "decides": "{needs}: would decide {rules}",
     "log": "more of the log",
+    "unknown": "{level}, {lines} known to no rule, first at {where}",
     "more": "{rules} and {count} more",
     "left": "{parts}; all of it: diagnose --format json",
 }
@@ -95,6 +97,7 @@ def _blocks(report: Report) -> Iterator[_Block]:
         yield from _causes(report)
         yield from _plan(report.plan) if report.plan is not None else ()
         yield from _unknown(report)
+    yield from _messages(report)
     for at, (name, problem) in enumerate((one.name, problem) for one in report.inputs for problem in one.problems):
         yield _Block(
             "problem", (5 if at < 3 else 9) if seen else 1, [f"not readable: {_short(name, 80)}: {_short(problem)}"]
@@ -172,6 +175,15 @@ def _unknown(report: Report) -> Iterator[_Block]:
             told = WORDS["more"].format(rules=told, count=len(names) - _RULES_NAMED)
         said = WORDS["decides"].format(needs=_short(needs), rules=_short(told))
         yield _Block("unknown", 5 if at < 3 else 8, [f"unknown: {said}"])
+
+
+def _messages(report: Report) -> Iterator[_Block]:
+    """Errors that no rule knows may be the cause that an agent is looking for."""
+    for at, item in enumerate(report.unrecognised):
+        where = f"{_short(item.first.source, 100)}:{item.first.line}"
+        sample = excerpt(item.first.text or item.template, {}, _PROOF)
+        said = f"message: {WORDS['unknown'].format(level=_short(item.level, 20), lines=plural(item.count, 'line'), where=where)}"
+        yield _Block("message", 6 if at < _MESSAGES_SHOWN else 99, [said, BAR + _short(sample, 2 * _PROOF)])
 
 
 def _short(text: str, most: int = _SENTENCE) -> str:
