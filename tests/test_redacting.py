@@ -123,7 +123,7 @@ def test_left_alone(text: str) -> None:
         ["{}", "from {}:8000", "tcp://{}:29500", "peer={},", "({})", "x {}/24 y", "'{}'", "INFO:  {} - GET"]
     ),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_addresses(found: list[Any], frame: str) -> None:
     """No address survives, the same one has the same name, and redacting again changes nothing."""
     redactor = Redactor()
@@ -146,7 +146,7 @@ def stays(address: Any) -> bool:
 
 
 @given(st.floats(0, 1e6, allow_nan=False).map(lambda n: f"{n:,.3f}"), st.times(), st.integers(0, 99_999))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_figures_are_no_addresses(number: str, time: Any, place: int) -> None:
     text = f"{time.isoformat()} server.log:{place} {number} tokens/s v0.{place % 40}.{place % 7}.1 {number}%"
     assert Redactor().text(text) == text

@@ -182,7 +182,8 @@ def _messages(report: Report) -> Iterator[_Block]:
     for at, item in enumerate(report.unrecognised):
         where = f"{_short(item.first.source, 100)}:{item.first.line}"
         sample = excerpt(item.first.text or item.template, {}, _PROOF)
-        said = f"message: {WORDS['unknown'].format(level=_short(item.level, 20), lines=plural(item.count, 'line'), where=where)}"
+        level, count = _short(item.level, 20), plural(item.count, "line")
+        said = f"message: {WORDS['unknown'].format(level=level, lines=count, where=where)}"
         yield _Block("message", 6 if at < _MESSAGES_SHOWN else 99, [said, BAR + _short(sample, 2 * _PROOF)])
 
 
