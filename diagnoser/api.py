@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -43,7 +43,8 @@ __all__ = ["Knowledge", "Options", "Session", "UsageError", "diagnose"]
 class Session:
     """One diagnosis: reads the inputs at once, judges them, and answers questions about how it came to its verdict.
 
-    ``gathered`` are inputs that were read from addresses before.
+    ``gathered`` are inputs that were read from addresses before. ``opened`` is told which inputs will be read, each
+    time that they are: ``Source.done`` then says how far.
 
     Raises InputError (nothing readable), RuleBaseError (faulty rules), UsageError (an option that cannot be used).
     """
@@ -56,10 +57,12 @@ class Session:
         options: Options = Options(),  # noqa: B008 - frozen
         knowledge: Knowledge | None = None,
         gathered: Sequence[Gathered] = (),
+        opened: Callable[[Sequence[Source]], None] = lambda _: None,
     ) -> None:
         self.options = options
         self._gathered = gathered
         self._names, self._stdin = [os.fspath(name) for name in inputs], stdin
+        self._opened = opened
         _check(options)
         self.knowledge = knowledge or Knowledge(options)
         self.runs, self.inputs = self._read(self._names, stdin)
@@ -84,7 +87,7 @@ class Session:
         """
         self = cls.__new__(cls)
         self.options, self.knowledge, self._gathered = options, knowledge, ()
-        self._names, self._stdin = [], None
+        self._names, self._stdin, self._opened = [], None, None
         self.runs, self.inputs = runs, inputs
         self._judge(Counter(restarts), {id(one.run): one for one in known})
         return self
@@ -172,7 +175,9 @@ class Session:
     def _open(self, names: list[str], stdin: BinaryIO | None) -> list[Source]:
         """Open the inputs that are files; where addresses gave something no file need have any content."""
         given = any(one.pages for one in self._gathered)
-        return open_inputs(names, stdin, alone=not given) if names or not self._gathered else []
+        sources = open_inputs(names, stdin, alone=not given) if names or not self._gathered else []
+        self._opened(sources)
+        return sources
 
     def _context(self, run: Run, restarts: int) -> Judging:
         """Say what a run does not know of itself: how often its stream started before, and what became of flags."""

@@ -66,6 +66,7 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
         inputs=list(inputs),
         rules={"fired": len(fired), "clear": len(clear), "unknown": len(unknown), "not_applicable": 0},
         odd=odd(runs, findings),
+        clear=sorted(clear),
     )
 
 

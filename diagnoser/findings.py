@@ -8,7 +8,7 @@ from diagnoser.comparison import Comparison, Odd
 from diagnoser.figurerows import FigureRow, Objective, Setting, SpreadRow
 from diagnoser.values import dataclass, field
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "1.2"
 
 
 @dataclass(slots=True)
@@ -179,7 +179,7 @@ class Report:
     """Everything that `diagnose` has to say. ``healthy`` is None when too little could be seen to tell.
 
     ``odd`` names what stands out from its peers, ``baseline`` what differs from a run that was good (None: not asked),
-    ``alert`` the alert that was asked about.
+    ``alert`` the alert that was asked about. ``clear`` are the ids of the rules that looked and found nothing.
     """
 
     schema_version: str
@@ -197,3 +197,4 @@ class Report:
     odd: list[Odd] = field(default_factory=list)
     baseline: Comparison | None = None
     alert: Answered | None = None
+    clear: list[str] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +15,7 @@ from diagnoser.comparison import Comparison
 from diagnoser.findings import Report
 from diagnoser.loading import Knowledge
 from diagnoser.options import Name, Options
+from diagnoser.sources import Source
 
 #: What a side may be: inputs of `diagnose`, saved reports among them, or reports at hand.
 Sided = Name | Report | Iterable[Name | Report]
@@ -35,9 +36,16 @@ def compared(before: list[Report], after: list[Report]) -> Comparison:
 
 
 def reports(
-    side: Sided, options: Options, knowledge: Knowledge | None = None, stdin: BinaryIO | None = None
+    side: Sided,
+    options: Options,
+    knowledge: Knowledge | None = None,
+    stdin: BinaryIO | None = None,
+    opened: Callable[[Sequence[Source]], None] = lambda _: None,
 ) -> list[Report]:
-    """Return a side's reports: saved ones as they are, everything else read together as one incident."""
+    """Return a side's reports: saved ones as they are, everything else read together as one incident.
+
+    ``opened`` is told which inputs are read, as in Session.
+    """
     items = [side] if isinstance(side, str | os.PathLike | Report) else list(side)
     out: list[Report] = []
     names: list[str] = []
@@ -52,7 +60,7 @@ def reports(
         else:
             out.append(kept)
     if names or not items:
-        out.append(Session(names, stdin=stdin, options=options, knowledge=knowledge).report)
+        out.append(Session(names, stdin=stdin, options=options, knowledge=knowledge, opened=opened).report)
     return out
 
 

@@ -269,6 +269,15 @@ def test_baseline(pair: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert "Against the baseline: worse" in capsys.readouterr().out
 
 
+def test_what_is_handed_on_is_redacted(pair: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = pair({}, {"args": "'max_num_seqs': 160, 'model': '/home/janedoe/models'"})
+    for options, hidden in ((["--format", "markdown"], True), ([], False), (["--redact"], True)):
+        assert cli.main(["compare", "--cache-dir", "none", "-q", *options, *sides]) == 0
+        told = capsys.readouterr().out
+        assert ("/home/user-1/models" in told) is hidden
+        assert ("janedoe" in told) is not hidden
+
+
 def test_secrets_stay_in_the_log(pair: Any) -> None:
     args = "'max_num_seqs': 160, 'api_key': ['hunter2hunter2'], 'hf_token': 'hunter3'"
     found = diagnose(pair({"args": args}, {})[0], options=OPTIONS)

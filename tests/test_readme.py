@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnoser import reports
+from diagnoser import cli, reports
 from diagnoser.api import Knowledge, Options
 
 ROOT = Path(__file__).parent.parent
@@ -52,6 +52,21 @@ def test_the_first_screen_is_the_real_output() -> None:
     for line in quoted:
         if line != "…":
             assert line in told, f"not in the output, or not in this order: {line}"
+
+
+def test_quoted_formats_are_the_real_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same for the page of the formats; in this process, which compiles the rules once."""
+    monkeypatch.chdir(ROOT)
+    screens = blocks("console", (ROOT / "docs" / "formats.md").read_text(encoding="utf-8"))
+    assert len(screens) == 4
+    for screen in screens:
+        prompt, *quoted = screen.splitlines()
+        cli.main(["--cache-dir", str(tmp_path), *shlex.split(prompt)[2:]])
+        told = iter(capsys.readouterr().out.splitlines())
+        for line in quoted:
+            assert line == "…" or line in told, f"not in the output, or not in this order: {line}"
 
 
 def test_quoted_help_is_the_real_help() -> None:

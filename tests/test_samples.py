@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import formatchecks
 import jsonschema
 import pydantic
 import pytest
@@ -168,3 +169,16 @@ def test_quoted_prompts_are_nobodys_failure(knowledge: Knowledge) -> None:
     report = Session([ROOT / "samples" / "prompt-trap" / "server.log"], knowledge=knowledge).report
     assert report.findings == []
     assert report.unrecognised == []
+
+
+def test_formats_of_machines(case: tuple[dict[str, Any], Report]) -> None:
+    """What build servers, collectors and agents are given is what they take, and names the causes."""
+    expected, report = case
+    for name, check in formatchecks.CHECKS.items():
+        out = reports.render(report, name, RenderOptions(fail_on="info"))
+        check(out)
+        assert out == reports.render(report, name, RenderOptions(fail_on="info"))
+        for cause in expected["causes"]:
+            assert cause in out, (name, cause)
+    told = reports.render(report, "text", RenderOptions(brief=True)).splitlines()
+    assert [one.split()[1] for one in told[1:]] == [finding.id for finding in report.findings]

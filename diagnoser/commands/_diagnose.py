@@ -43,12 +43,14 @@ def main(arguments: Sequence[str]) -> int:
         return _follow.main(inputs, args)
     if "-" in args.baseline:
         raise CommandError("--baseline -: standard input is for what is diagnosed; name a file")
+    if args.brief and args.format != "text":
+        raise CommandError(f"--brief: only the text report has a compact form, not --format {args.format}")
     alert = _alert(args, inputs)
     files, live = _parted(inputs, args)
 
     asked = args.why or args.why_not
     # Scrapes tell how far they are themselves.
-    with Progress("reading", args.quiet or live is not None):
+    with Progress("reading", args.quiet or live is not None) as progress:
         # Rules first: a faulty rule or a misspelt id must not be found out after minutes of reading.
         with _lasting():
             from diagnoser.api import Knowledge, Session
@@ -62,7 +64,9 @@ def main(arguments: Sequence[str]) -> int:
         told = not asked and _tells(args.format)
         if told and stdin is not None and not stdin.seekable():
             stdin = _kept(stdin)
-        session = Session(files, stdin=stdin, options=api_options, knowledge=knowledge, gathered=gathered)
+        session = Session(
+            files, stdin=stdin, options=api_options, knowledge=knowledge, gathered=gathered, opened=progress.watch
+        )
         if args.baseline and not asked:
             _compare(session.report, args.baseline, api_options, knowledge)
         story = session.story() if told else None
@@ -72,7 +76,12 @@ def main(arguments: Sequence[str]) -> int:
         from diagnoser.commands import _why
 
         options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose)
-        _terminal.write(_why.render(session, asked, options), args.output)
+        text = _why.render(session, asked, options)
+        if args.redact:
+            from diagnoser.reports.redacting import Redactor
+
+            text = "\n".join(map(Redactor(_terminal.folder()).text, text.split("\n")))
+        _terminal.write(text, args.output)
         return 0
     return _print(session.report, args, story)
 
@@ -193,11 +202,18 @@ def _print(report: Report, args: argparse.Namespace, story: Story | None = None)
     from diagnoser import reports
     from diagnoser.reports.summary import recognised
 
-    chosen = reports.get(args.format)
+    seen = recognised(report)
     options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose, args.unrecognised)
-    options = options._replace(story=story)
-    _terminal.write(chosen.render(report, options), args.output, for_people=args.format == "text")
-    if not recognised(report):
+    options = options._replace(
+        story=story,
+        brief=args.brief,
+        fail_on=args.fail_on,
+        exit_code=exit_code(report, args.fail_on, args.exit_zero) if seen else 2,
+        folder=_terminal.folder(),
+    )
+    text = reports.render(report, args.format, options, args.redact)
+    _terminal.write(text, args.output, for_people=args.format == "text")
+    if not seen:
         # Nothing was found because nothing could be looked at: that must not pass for health.
         window = " or ".join(f"--{end} {text}" for end, text in (("since", args.since), ("until", args.until)) if text)
         if args.alert and window:

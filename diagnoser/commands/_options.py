@@ -80,7 +80,11 @@ def parser() -> MainParser:
 
 
 def _output(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--format", metavar="NAME", type=_format, default="text", help=_Formats("output format: {}"))
+    group.add_argument(
+        "--format", metavar="NAME", type=_format, default="text", help=_Formats("output format (docs/formats.md): {}")
+    )
+    group.add_argument("--brief", action="store_true", help="a verdict and one line a finding (--format text)")
+    add_redact(group)
     group.add_argument(
         "-o", "--output", metavar="FILE", help="write there, in one piece, instead of to standard output"
     )
@@ -101,6 +105,15 @@ def _output(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--width", metavar="N", type=width, help="columns of the text report (default: the terminal's)")
     group.add_argument("--unrecognised", action="store_true", help="list all warnings and errors that no rule knows")
+
+
+def add_redact(group: argparse._ActionsContainer, usual: str = "all formats but text and json") -> None:
+    """Add --redact and --no-redact; None is the default of the format."""
+    group.add_argument(
+        "--redact",
+        action=argparse.BooleanOptionalAction,
+        help=f"hide addresses, mail, user names, prompts; default: in {usual}",
+    )
 
 
 def _scope(group: argparse._ArgumentGroup) -> None:

@@ -39,6 +39,14 @@ def columns(unknown: int) -> int:
     return get_terminal_size((unknown, 24)).columns
 
 
+def folder() -> str:
+    """Return the working directory, "" where it is gone."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return ""
+
+
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person sits at the other end; a closed stream is none."""
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from diagnoser.commands import _cache, _terminal
 from diagnoser.commands._errors import CommandError
-from diagnoser.commands._options import width
+from diagnoser.commands._options import add_redact, width
 from diagnoser.commands._parser import Parser, add_common, one_of
 from diagnoser.commands._progress import Progress
 
@@ -42,9 +42,9 @@ def main(arguments: Sequence[str]) -> int:
         rules=tuple(args.rules),
         cache_dir=_cache.folder(args.cache_dir),
     )
-    with Progress("reading", args.quiet):
+    with Progress("reading", args.quiet) as progress:
         knowledge = Knowledge(options)
-        sides = [reports(side, options, knowledge) for side in (before, after)]
+        sides = [reports(side, options, knowledge, opened=progress.watch) for side in (before, after)]
     from diagnoser.reports.summary import recognised
 
     for name, side in zip((before, after), sides, strict=True):
@@ -72,6 +72,11 @@ def _sides(inputs: list[str], with_: list[str] | None) -> tuple[list[str], list[
 
 def _text(comparison: Comparison, args: object) -> str:
     form = args.format  # type: ignore[attr-defined]
+    redact = args.redact  # type: ignore[attr-defined]
+    if form == "markdown" if redact is None else redact:
+        from diagnoser.reports.redacting import Redactor
+
+        comparison = Redactor(_terminal.folder()).of(comparison)
     if form == "json":
         from diagnoser.reports.json import document
 
@@ -99,6 +104,7 @@ def _parser() -> Parser:
     parser.add_argument("--with", dest="with_", metavar="INPUT", nargs="+", help="the side after, of several inputs")
     parser.add_argument("--format", metavar="NAME", type=one_of(_FORMATS), default="text", help=", ".join(_FORMATS))
     parser.add_argument("-o", "--output", metavar="FILE", help="write there, in one piece")
+    add_redact(parser, "markdown")
     parser.add_argument(
         "--fail-on",
         metavar="WHEN",

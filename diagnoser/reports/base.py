@@ -15,7 +15,11 @@ class RenderOptions(NamedTuple):
 
     ``width`` in terminal cells; ``color`` and ``unicode`` tell what the receiver can show; ``verbose`` asks for all
     evidence and every figure; ``unrecognised`` for every unknown message instead of the first few. ``story`` is
-    given to formats that have a true ``STORY``: what happened over time, and the lines around the evidence.
+    given to formats that have a true ``STORY``: what happened over time, and the lines around the evidence. ``brief``
+    asks for one line a finding.
+
+    For formats that build servers read: ``fail_on`` is the severity from which on a finding fails the job ("never":
+    none does), ``exit_code`` what the process will return, ``folder`` the working directory.
     """
 
     width: int = 100
@@ -24,10 +28,18 @@ class RenderOptions(NamedTuple):
     verbose: bool = False
     unrecognised: bool = False
     story: Story | None = None
+    brief: bool = False
+    fail_on: str = "critical"
+    exit_code: int | None = None
+    folder: str = ""
 
 
 class Format(Protocol):
-    """A module of this folder with these names is an output format."""
+    """A module of this folder with these names is an output format.
+
+    Formats are written to be handed on, so ``reports.render`` redacts what they are given. One that says
+    ``REDACT = False`` gets the report as it is, with secrets masked where it shows them.
+    """
 
     NAME: str
     DESCRIPTION: str

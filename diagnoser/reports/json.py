@@ -12,6 +12,7 @@ from diagnoser.reports.safe import json_text
 from diagnoser.values import field_names
 
 NAME = "json"
+REDACT = False
 DESCRIPTION = "one JSON document with a schema_version, for programs"
 
 

@@ -12,7 +12,7 @@ MASK = "***"
 #: Values that say "there is no secret here"; masking them would hide a real answer.
 _EMPTY = r"(?!(?:None|null|True|False|true|false|EMPTY|\*{3})\b)"
 _NAMES = (
-    r"(?:[\w-]*api[_-]?keys?|(?:hf|hub|auth|access|refresh|session|bearer|github|hugging_?face_?hub)[_-]?token"
+    r"(?:[\w-]{0,80}api[_-]?keys?|(?:hf|hub|auth|access|refresh|session|bearer|github|hugging_?face_?hub)[_-]?token"
     r"|(?:aws_?)?secret(?:[_-]?access)?(?:[_-]?key)?|client[_-]?secret|password|passwd|pwd|private[_-]?key)"
 )
 
@@ -29,7 +29,7 @@ _PATTERNS = (
     # Headers and URLs.
     r"(?i)\b(?P<keep>bearer\s+)" + _EMPTY + r"[\w.~+/=-]{6,}",
     r"(?i)\b(?P<keep>authorization['\"]?\s*[:=]\s*['\"]?(?:basic|token|apikey)\s+)[\w.~+/=-]{6,}",
-    r"(?P<keep>\b[a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+(?P<end>@)",
+    r"(?P<keep>[a-z0-9]://[^\s:/@]*:)[^\s@/]+(?P<end>@)",
     r"(?i)(?P<keep>[?&](?:access_token|token|sig|signature|key|api_?key|x-amz-signature|x-amz-security-token)=)[^&\s'\"]+",
     # name=value, 'name': 'value', 'name': ['a', 'b'], --name value.
     r"(?i)(?P<keep>(?<![\w-])['\"]?" + _NAMES + r"['\"]?\s*[=:]\s*\[)(?!\])[^\]]*(?P<end>\]?)",

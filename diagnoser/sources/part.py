@@ -37,6 +37,8 @@ class Part:
         self.path = path
         self._opener = opener
         self.compressed = ""
+        #: Bytes taken from the file or stream by the reading at hand, compressed ones as they are.
+        self.done = 0
         self._stream = stream
         self._started: Iterator[bytes] | None = None
         self._peeked: list[bytes] = []
@@ -79,6 +81,14 @@ class Part:
         """Where the part lies among its rotations: its path, or its name in an archive; None for a stream."""
         return self.path if self._opener is None else PurePosixPath(self.name)
 
+    def size(self) -> int | None:
+        """Return the bytes of the file as it lies on disk, None for what has no end yet, or is gone by now."""
+        try:
+            status = self.path.stat() if self.path is not None and self._opener is None else None
+        except OSError:
+            return None
+        return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
+
     def _once(self) -> bool:
         """Tell what cannot be opened a second time: a pipe, a process substitution, standard input."""
         if self._opener is not None:
@@ -102,10 +112,10 @@ class Part:
         else:
             stream = self._stream if self.path is None else self.path.open("rb", buffering=0)
         assert stream is not None
-        done = 0
+        done = self.done = 0
         try:
             while block := stream.read(size):
-                done += len(block)
+                done = self.done = done + len(block)
                 yield block
         except OSError as error:
             if not done:

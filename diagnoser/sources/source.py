@@ -63,6 +63,16 @@ class Source:
         """The beginning of the content as it is, 64 KiB at most."""
         return self._head
 
+    @property
+    def done(self) -> int:
+        """Bytes taken so far of all parts as they lie on disk, by the reading at hand."""
+        return sum(part.done for part in self.parts)
+
+    def size(self) -> int | None:
+        """Return the bytes of all parts as they lie on disk, None where one is a stream."""
+        sizes = [part.size() for part in self.parts]
+        return None if None in sizes else sum(size or 0 for size in sizes)
+
     def head(self) -> str:
         """Give the beginning of the content as text, 64 KiB at most."""
         return self._head.decode("utf-8", "replace")

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from diagnoser.findings import Report
 from diagnoser.reports.base import RenderOptions
-from diagnoser.reports.text import closing, compared, figures, findings, head, objectives, spreads
+from diagnoser.reports.text import brief, closing, compared, figures, findings, head, objectives, spreads
 from diagnoser.reports.text.page import Page
 
 NAME = "text"
 DESCRIPTION = "for a person at a terminal (default)"
+REDACT = False
 
 
 def render(report: Report, options: RenderOptions) -> str:
     """Plain text of at most ``options.width`` cells, with colours only when asked for."""
     page = Page(options, [source.name for source in report.inputs])
+    if options.brief:
+        brief.write(page, report)
+        return page.text()
     shown = head.write(page, report)
     figures.write(page, report, shown)
     spreads.write(page, shown)
