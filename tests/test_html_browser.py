@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -38,9 +37,9 @@ class Browser:
 
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM or ""
-        arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={home}"]
-        # In a container root has no sandbox to use.
-        arguments += ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        # Only pages that were made here are shown, and in a container there is no sandbox to use.
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        arguments.append(f"--user-data-dir={home}")
         for argument in arguments:
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
