@@ -87,7 +87,7 @@ class Session:
         """
         self = cls.__new__(cls)
         self.options, self.knowledge, self._gathered = options, knowledge, ()
-        self._names, self._stdin, self._opened = [], None, None
+        self._names, self._stdin, self._opened = [], None, lambda _: None
         self.runs, self.inputs = runs, inputs
         self._judge(Counter(restarts), {id(one.run): one for one in known})
         return self
