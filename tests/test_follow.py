@@ -396,6 +396,7 @@ def test_the_picture_fits_the_terminal(count: int, width: int, height: int, unic
         (["--exit-on", "fatal"], "unknown value 'fatal'"),
         (["FOLDER"], "it is a folder"),
         (["GZIP"], "it is gzip data"),
+        (["BENCH"], "nothing to follow"),
         (["x.log", "x.log"], "x.log is named twice"),
         (["prom://localhost:9090"], "cannot follow prom://localhost:9090"),
         (["-", "-"], "standard input (-) is named twice"),
@@ -413,7 +414,11 @@ def test_what_cannot_be_followed_is_told(
 
     packed = tmp_path / "server.log.gz"
     packed.write_bytes(gzip.compress(HEALTHY.encode()))
-    named = {"FOLDER": str(tmp_path), "GZIP": str(packed)}
+    named = {
+        "FOLDER": str(tmp_path),
+        "GZIP": str(packed),
+        "BENCH": str(ROOT / "samples" / "bench-over-limit" / "bench.jsonl"),
+    }
     monkeypatch.setenv("DIAGNOSE_CACHE_DIR", environment["DIAGNOSE_CACHE_DIR"])
     assert cli.main(["--follow", *(named.get(word, word) for word in arguments)]) == 2
     told = capsys.readouterr().err

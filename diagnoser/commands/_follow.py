@@ -50,6 +50,11 @@ def main(names: Sequence[str], args: argparse.Namespace) -> int:
     with Stop() as stop:
         try:
             inputs = [one for name in files for one in _begun(name, follower, notes)]
+            if not inputs and live is None:
+                told = ", ".join(files)
+                raise CommandError(
+                    f"nothing to follow: {told} is no log that grows; leave out --follow to read it once"
+                )
             standing = live.standing(follower.wanted, args.every or _EVERY) if live is not None else None
             face = _face(names, args)
             loop = Loop(follower, inputs, standing, notes, stop, args.exit_on, args.length)
