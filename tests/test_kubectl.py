@@ -501,6 +501,26 @@ def test_names_from_the_cluster_are_no_options(
     assert len(cluster.asked()) == 1
 
 
+LIVES: list[tuple[dict[str, Any], tuple[bool, bool]]] = [
+    ({"restartCount": 0, "state": {"running": {"a": 1}}}, (True, False)),
+    ({"restartCount": 2, "state": {"running": {"a": 1}}}, (True, True)),
+    ({"restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"a": 1}}},
+     (True, False)),
+    ({"restartCount": 1, "state": {"terminated": {"a": 1}}, "lastState": {"terminated": {"a": 1}}}, (True, True)),
+    ({"restartCount": 0, "state": {"terminated": {"a": 1}}}, (True, False)),
+    ({"restartCount": 0, "state": {"waiting": {"reason": "ContainerCreating"}}}, (False, False)),
+    ({}, (False, False)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "wanted"), LIVES)
+def test_which_logs_there_are(status: dict[str, Any], wanted: tuple[bool, bool]) -> None:
+    one = pod()
+    one["status"]["containerStatuses"] = [{"name": "vllm", **status}]
+    (container,) = containers_of(one)
+    assert (container.started, container.restarted) == wanted
+
+
 def test_a_sidecar_beside_an_engine_is_not_scraped() -> None:
     one = pod()
     one["spec"]["containers"].append({"name": "proxy", "image": "envoy:1", "ports": [{"containerPort": 15000}]})
