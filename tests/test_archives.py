@@ -93,6 +93,14 @@ def test_names_beside_other_inputs(tmp_path: Path) -> None:
     assert [one.name for one in sources] == [str(tmp_path / "a.tar" / "x.log"), str(tmp_path / "b.log")]
 
 
+def test_archives_in_a_folder(tmp_path: Path) -> None:
+    """Two of them hold members of one name: theirs goes before it."""
+    for name in ("a.tar.gz", "b.tgz", "c.zip"):
+        (tmp_path / name).write_bytes(FORMS["tar.gz"]({"x.log": LINE}))
+    sources = open_inputs([str(tmp_path)], None)
+    assert [one.name for one in sources] == [str(tmp_path / name / "x.log") for name in ("a.tar.gz", "b.tgz")]
+
+
 @pytest.mark.parametrize("form", ["tar", "zip"])
 @pytest.mark.parametrize("name", ["../../etc/x.log", "/etc/x.log", "a/../../x.log", "..\\..\\x.log"])
 def test_names_that_lead_out(name: str, form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -282,7 +282,7 @@ def test_a_forwarded_port_where_the_proxy_is_forbidden(cluster: Cluster) -> None
     )  # fmt: skip
     assert {one["name"] for one in report["inputs"]} >= {"llm-1/metrics-1.prom", "llm-1/metrics-2.prom"}
     assert not report["inputs"][-1]["problems"]
-    called = next(words for words in cluster.asked() if words[0] == "port-forward")
+    called = min(words for words in cluster.asked() if words[0] == "port-forward")  # asked for side by side
     assert called == ["port-forward", "--namespace=prod", "--address=127.0.0.1", "pod/llm-1", ":9000"]
 
 
@@ -499,6 +499,26 @@ def test_names_from_the_cluster_are_no_options(
     assert cluster.failing([reply("get pods", out=json.dumps({"items": [bad]}))], monkeypatch, "-l", "a=b") == 2
     assert "has no pods" in capsys.readouterr().err
     assert len(cluster.asked()) == 1
+
+
+LIVES: list[tuple[dict[str, Any], tuple[bool, bool]]] = [
+    ({"restartCount": 0, "state": {"running": {"a": 1}}}, (True, False)),
+    ({"restartCount": 2, "state": {"running": {"a": 1}}}, (True, True)),
+    ({"restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"a": 1}}},
+     (True, False)),
+    ({"restartCount": 1, "state": {"terminated": {"a": 1}}, "lastState": {"terminated": {"a": 1}}}, (True, True)),
+    ({"restartCount": 0, "state": {"terminated": {"a": 1}}}, (True, False)),
+    ({"restartCount": 0, "state": {"waiting": {"reason": "ContainerCreating"}}}, (False, False)),
+    ({}, (False, False)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "wanted"), LIVES)
+def test_which_logs_there_are(status: dict[str, Any], wanted: tuple[bool, bool]) -> None:
+    one = pod()
+    one["status"]["containerStatuses"] = [{"name": "vllm", **status}]
+    (container,) = containers_of(one)
+    assert (container.started, container.restarted) == wanted
 
 
 def test_a_sidecar_beside_an_engine_is_not_scraped() -> None:

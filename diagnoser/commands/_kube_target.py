@@ -135,7 +135,8 @@ def containers_of(pod: Mapping[str, Any]) -> Iterator[Container]:
                 pod=name,
                 name=str(one.get("name")),
                 started=restarted or (bool(state.get("state")) and not waiting),
-                restarted=restarted,
+                # Of a container that waits to be restarted the log is that of its last life, with --previous too.
+                restarted=restarted and not waiting,
                 waits=str(reason or "no status")[:80] if not runs else "",
                 ports=tuple(_ports(pod, one))[:_MOST_PORTS] if serves else (),
                 tls=serves and _tls(one),

@@ -51,7 +51,7 @@ def open_inputs(names: Sequence[str], stdin: BinaryIO | None, alone: bool = True
     if any(source.kind == "archive" for source in sources):
         from diagnoser.sources.archive import unpacked  # few inputs are archives
 
-        sources = [one for source in sources for one in unpacked(source, bare=len(names) < 2)]
+        sources = [one for source in sources for one in unpacked(source, bare=len(sources) == 1)]
     if alone and not any(source.state == "ok" for source in sources):
         raise InputError("; ".join(problem.text for source in sources for problem in source.problems) or "no input")
     return sources

@@ -14,7 +14,7 @@ from diagnoser.patterns import lazily
 #: decided from their content later. YAML is settings as a rule; pods and events say so in their names.
 _WORTH_OPENING = lazily(
     r"""[^/]*(?:pod|event|kube)[^/]*\.ya?ml \Z |
-        [^/]*\.(?:log|txt|out|err|stdout|stderr|json|jsonl|ndjson|prom|metrics|om|csv|tsv|sqlite|db)
+        [^/]*\.(?:log|txt|out|err|stdout|stderr|json|jsonl|ndjson|prom|metrics|om|csv|tsv|sqlite|db|tar|tgz)
         (?:[.-]\d{1,4} | [.-]\d{4}-?\d\d-?\d\d(?:[-_T.]?\d{2,10})?)?
         (?:\.(?:gz|bz2|xz|zst|zstd))? \Z""",
     re.VERBOSE | re.IGNORECASE,
