@@ -27,6 +27,13 @@ needs_promtool = pytest.mark.skipif(PROMTOOL is None, reason="promtool (Debian p
 A, B, U = Side(Expr("a")), Side(Expr("b")), Expr("u")
 
 
+DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+def loaded(path: Path) -> Any:
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 def promtool(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     assert PROMTOOL is not None
     return subprocess.run([PROMTOOL, *words], cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
@@ -251,7 +258,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_promtool_takes_the_rules_and_their_tests_pass(written: Path) -> None:
     checked = promtool("check", "rules", "alerts.yml", cwd=written)
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    tests = yaml.safe_load((written / "alerts_test.yml").read_text(encoding="utf-8"))["tests"]
+    tests = loaded(written / "alerts_test.yml")["tests"]
     checks = tests[0]["promql_expr_test"]
     assert sum(bool(one["exp_samples"]) for one in checks) >= 30 and sum(not one["exp_samples"] for one in checks) >= 40
     tested = promtool("test", "rules", "alerts_test.yml", cwd=written)
@@ -280,8 +287,8 @@ MUTANTS = [
 def test_a_changed_threshold_fails_a_test(
     written: Path, tmp_path: Path, record: str, old: str, new: str, cause: str, fires: bool
 ) -> None:
-    rules = yaml.safe_load((written / "alerts.yml").read_text(encoding="utf-8"))
-    document = yaml.safe_load((written / "alerts_test.yml").read_text(encoding="utf-8"))
+    rules = loaded(written / "alerts.yml")
+    document = loaded(written / "alerts_test.yml")
     rules["groups"] = [group for group in rules["groups"] if group["name"] == "diagnose-vllm"]
     rules["groups"][0]["rules"] = behind(rules["groups"][0]["rules"], cause)
     (rule,) = [one for one in rules["groups"][0]["rules"] if one.get("record") == record]
@@ -293,12 +300,12 @@ def test_a_changed_threshold_fails_a_test(
         if f'cause="{cause}"' in one["expr"] and bool(one["exp_samples"]) is fires
     ]
     test["input_series"] = [one for one in test["input_series"] if f'instance="{cause}/' in one["series"]]
-    for expr, passes in ((rule["expr"], True), (rule["expr"].replace(old, new), False)):
-        rule["expr"] = expr
-        (tmp_path / "alerts.yml").write_text(yaml.safe_dump(rules), encoding="utf-8")
-        (tmp_path / "alerts_test.yml").write_text(yaml.safe_dump(document), encoding="utf-8")
-        tested = promtool("test", "rules", "alerts_test.yml", cwd=tmp_path)
-        assert (tested.returncode == 0) is passes, tested.stdout + tested.stderr
+    # That it passes as it is, is the test above.
+    rule["expr"] = rule["expr"].replace(old, new)
+    (tmp_path / "alerts.yml").write_text(yaml.dump(rules, Dumper=DUMPER), encoding="utf-8")
+    (tmp_path / "alerts_test.yml").write_text(yaml.dump(document, Dumper=DUMPER), encoding="utf-8")
+    tested = promtool("test", "rules", "alerts_test.yml", cwd=tmp_path)
+    assert tested.returncode != 0 and cause in tested.stdout + tested.stderr
 
 
 # The command

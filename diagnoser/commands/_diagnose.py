@@ -122,12 +122,12 @@ def _inputs(args: argparse.Namespace) -> list[str] | None:
 
 
 def _compare(report: Report, baseline: list[str], options: Options, knowledge: Knowledge) -> None:
-    """Add what differs from a good run. Its window is its own: --since and --until are of the input."""
+    """Add what differs from a good run. Its window is its own: --since, --until and --alert are of the input."""
     from dataclasses import replace
 
     from diagnoser import sides
 
-    good = sides.reports(baseline, replace(options, since=None, until=None), knowledge)
+    good = sides.reports(baseline, replace(options, since=None, until=None, alert=None), knowledge)
     report.baseline = sides.compared(good, [report])
 
 

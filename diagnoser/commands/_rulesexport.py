@@ -79,7 +79,10 @@ def run(args: argparse.Namespace) -> int:
 def _yaml(document: dict[str, Any]) -> str:
     import yaml
 
-    class Dumper(yaml.SafeDumper):
+    # The one in C is ten times as fast, and not everywhere.
+    fastest: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+    class Dumper(fastest):  # type: ignore[misc]
         """Writes conditions as people read them: line by line."""
 
         def ignore_aliases(self, data: Any) -> bool:
