@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,3 +168,23 @@ def test_most_of_a_long_log_is_skipped(kind: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Collector, "pass_by", counted)
     evidence(log(kind, 1, 3000, 0), [])
     assert sum(skipped) > 2000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit counts something else")
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    piece = b"".join(inputs.chunks("access", 3_000_000))
+
+    def limited() -> None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (250_000_000, 250_000_000))
+
+    command = [sys.executable, "-m", "diagnoser", "--exit-zero", "--format", "json", "--cache-dir", str(tmp_path), "-"]
+    subprocess.run(command, input=piece[:100_000], check=True, capture_output=True)  # the rules are compiled
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=limited) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for _ in range(20):
+            process.stdin.write(piece)
+        process.stdin.close()
+        assert json.loads(process.stdout.read())["inputs"][0]["bytes"] == 20 * len(piece)
+        assert process.wait() == 0

@@ -16,8 +16,8 @@ from diagnoser.skimming.trials import Asked
 
 #: Lines at the start of an input that are read in any case: whatever looks ahead has had its look.
 HEAD = 500
-#: Blocks that are looked at together, because that costs little more than one; the bytes of a full one.
-PIECE, FULL = 4, 900 << 10
+#: Bytes of a full block.
+FULL = 900 << 10
 #: Full blocks at the start of a log that tell that it is long; lines that do where it comes in smaller pieces. Before
 #: that, reading every line takes less time than loading what this needs.
 LONG, MANY = 3, 20_000
@@ -61,25 +61,15 @@ class Cutter:
     def cut_all(self, blocks: Iterable[tuple[str, int, bytes]]) -> Iterator[RawLine | Skipped]:
         """Cut a whole source. Feed each piece to the reader before asking for the next."""
         coming = iter(blocks)
+        # What drips in is not waited for.
         first = []
         for one in coming:
             first.append(one)
             if len(first) >= LONG or len(one[2]) < FULL:
                 break
         self._long = len(first) >= LONG
-        held: tuple[str, int, list[bytes]] | None = None
         for source, number, data in chain(first, coming):
-            # What comes in full blocks is looked at in larger pieces; what drips in is not waited for.
-            if held is not None and (held[0] != source or len(held[2]) >= PIECE):
-                yield from self.cut(held[0], held[1], b"".join(held[2]))
-                held = None
-            held = held or (source, number, [])
-            held[2].append(data)
-            if len(data) < FULL or not self._ready:
-                yield from self.cut(held[0], held[1], b"".join(held[2]))
-                held = None
-        if held is not None:
-            yield from self.cut(held[0], held[1], b"".join(held[2]))
+            yield from self.cut(source, number, data)
 
     @property
     def _ready(self) -> bool:

@@ -162,14 +162,16 @@ def _seen(
     order = np.argsort(every)
     every, whose = every[order], whose[order]
     carried = _carried(np, every, times, timed, before)
+    # Not the gap itself: what refers to itself stays in memory until somebody looks for it.
+    source, first = gap.source, gap.line
 
     def record(number: int) -> tuple[Record, Mapping[str, Any]]:
         line, (_, layout, fields) = int(every[number]) + at, found[int(whose[number])]
         text = block.data[int(block.starts[line]) + layout.text : int(block.ends[line])].decode("utf-8", "replace")
         time = float(carried[number])
-        place = gap.line + int(every[number])
+        place = first + int(every[number])
         made = Record(
-            Origin(gap.source, place), text, layout.kind, layout.dialect, layout.level, time if time == time else None,
+            Origin(source, place), text, layout.kind, layout.dialect, layout.level, time if time == time else None,
             process=layout.process, ranks=layout.ranks, last_line=place,
         )  # fmt: skip
         return made, fields
