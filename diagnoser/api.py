@@ -123,12 +123,12 @@ class Session:
 
         def story(words: str) -> str:
             # An unknown engine's flag is looked up in vLLM's list: the stories name the other engine where it is one's.
-            engine, catalog = run.engine or "vllm", self.knowledge.catalog
+            engine, catalog, say = run.engine or "vllm", self.knowledge.catalog, self.knowledge.say
             flags = [word.split("=")[0] for word in words.split() if word.startswith("--")]
-            told = {flag: catalog.flag_story(engine, flag, run.version or None) for flag in flags}
+            told = {flag: catalog.flag_story(engine, flag, run.version or None, say) for flag in flags}
             return "; ".join(f"{flag} {said}" for flag, said in told.items()) if told else words
 
-        return Judging(restarts, story)
+        return Judging(restarts, story, self.knowledge.say)
 
     def _settle(self, run: Run) -> None:
         """Fix what the log alone leaves open: the version, the GPU."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from diagnoser.language import ORIGINAL
 from diagnoser.values import dataclass
 
 Name = str | os.PathLike[str]
@@ -21,6 +22,7 @@ class Options:
 
     ``since`` and ``until`` are times in the log's own clock ("10:00", "2026-11-29 10:00") or stretches back from its
     end ("15m"). ``rules`` are folders with further rule files. ``cache_dir`` may hold compiled rules between calls.
+    ``lang`` is the language of titles, meanings and other prose; names, levels and states are English in all.
     ``slo`` maps "ttft", "tpot", "itl", "e2e" to the most that a request may take, seconds.
     """
 
@@ -33,3 +35,4 @@ class Options:
     inference: str = "plain"
     cache_dir: Path | None = None
     slo: Mapping[str, float] | None = None
+    lang: str = ORIGINAL

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from diagnoser.api import Knowledge, Options
     from diagnoser.commands._live import Live
     from diagnoser.findings import Report
+    from diagnoser.language import Say
 
 #: Objects made and not freed between two looks for cycles.
 _NOW_AND_THEN = 20_000
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
         options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose)
         _terminal.write(_why.render(session, asked, options), args.output)
         return 0
-    return _print(session.report, args)
+    return _print(session.report, args, knowledge.say)
 
 
 @contextmanager
@@ -144,15 +145,17 @@ def _api_options(args: argparse.Namespace) -> Options:
         inference=args.inference,
         cache_dir=_cache.folder(args.cache_dir),
         slo=args.slo,
+        lang=args.lang,
     )
 
 
-def _print(report: Report, args: argparse.Namespace) -> int:
+def _print(report: Report, args: argparse.Namespace, say: Say) -> int:
     from diagnoser import reports
     from diagnoser.reports.summary import recognised
 
     chosen = reports.get(args.format)
-    options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose, args.unrecognised)
+    to_file = args.output is not None
+    options = _terminal.render_options(args.color, args.width, to_file, args.verbose, args.unrecognised, say)
     _terminal.write(chosen.render(report, options), args.output, for_people=args.format == "text")
     if not recognised(report):
         # Nothing was found because nothing could be looked at: that must not pass for health.

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from diagnoser.findings import Report
+from diagnoser.language import ENGLISH, Say
 
 
 class RenderOptions(NamedTuple):
     """How to write. Formats for machines ignore all of it; nothing here changes what is said to be true.
 
     ``width`` in terminal cells; ``color`` and ``unicode`` tell what the receiver can show; ``verbose`` asks for all
-    evidence and every figure; ``unrecognised`` for every unknown message instead of the first few.
+    evidence and every figure; ``unrecognised`` for every unknown message instead of the first few. ``say`` puts the
+    fixed phrases of a page into the reader's language: ``say("{count} more").format(count=n)``.
     """
 
     width: int = 100
@@ -19,6 +21,7 @@ class RenderOptions(NamedTuple):
     unicode: bool = True
     verbose: bool = False
     unrecognised: bool = False
+    say: Say = ENGLISH
 
 
 class Format(Protocol):

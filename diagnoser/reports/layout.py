@@ -50,6 +50,11 @@ def pad(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 
 
+def pad_left(text: str, width: int) -> str:
+    """Fill up with blanks on the left."""
+    return " " * (width - cells(text)) + text
+
+
 def wrap(text: str, width: int) -> list[str]:
     """Break prose at blanks; a word longer than a line is broken hard, since nothing may leave the page."""
     width = max(8, width)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import ENGLISH, Say
 from diagnoser.model import Run
 from diagnoser.rules import logic
 from diagnoser.rules.aggregates import Samples
@@ -22,10 +23,12 @@ class Options:
     """What a run does not know of itself.
 
     ``restarts`` counts earlier runs of its stream; ``story`` tells, for texts, what to write instead of a flag.
+    ``say`` is the language of the texts.
     """
 
     restarts: int = 0
     story: Callable[[str], str] = str
+    say: Say = ENGLISH
 
 
 _BARE = Options()
@@ -46,6 +49,7 @@ class Evaluator:
         specs: Mapping[str, EventSpec] = base.events if isinstance(base, RuleBase) else {}
         self.causes: dict[str, Value] = {}
         self.story = options.story
+        self.say = options.say
         self._fields: Mapping[str, Any] = {}
         self._symptom_answers: dict[str, Answer] = {}
         self.samples = Samples(run, self.answer, self._missing, self._loaded)
