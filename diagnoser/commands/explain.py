@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from diagnoser.commands import _terminal
 from diagnoser.commands._errors import CommandError
-from diagnoser.commands._parser import Parser, add_common, one_of
+from diagnoser.commands._parser import Parser, add_common, add_language, one_of
 
 if TYPE_CHECKING:
     from diagnoser.knowledge.vocabulary import Vocabulary
+    from diagnoser.language import Say
     from diagnoser.rules.model import RuleBase
 
 HELP = "what a finding, a sample or a fact means, and what mends it"
@@ -34,10 +35,10 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError("explain: give an id, or --list; to read a file of this name: diagnose ./explain")
     from diagnoser.commands import _knowledge
 
-    base, vocabulary = _knowledge.load(args.rules)
+    base, vocabulary, say = _knowledge.load_in(args.lang, args.rules)
     if args.all:
-        return _write_all(base, vocabulary, args)
-    text = _list(base, vocabulary, args.format) if args.list else _page(args.name, base, vocabulary, args)
+        return _write_all(base, vocabulary, args, say)
+    text = _list(base, vocabulary, args.format) if args.list else _page(args.name, base, vocabulary, args, say)
     _terminal.write(text, args.output, for_people=args.format == "text")
     return 0
 
@@ -53,11 +54,11 @@ def _parser() -> Parser:
     formats = ("text", "markdown", "json")
     parser.add_argument("--format", metavar="NAME", type=one_of(formats), default="text", help=", ".join(formats))
     parser.add_argument("-o", "--output", metavar="PATH", help="write to this file; with --all: to this folder")
-    add_common(parser)
+    add_language(parser, add_common(parser))
     return parser
 
 
-def _page(name: str, base: RuleBase, vocabulary: Vocabulary, args: argparse.Namespace) -> str:
+def _page(name: str, base: RuleBase, vocabulary: Vocabulary, args: argparse.Namespace, say: Say) -> str:
     from diagnoser.commands import _fieldpage, _pagetext, _rulepage
 
     width = min(100, _terminal.render_options("never", None, args.output is not None).width)
@@ -66,13 +67,15 @@ def _page(name: str, base: RuleBase, vocabulary: Vocabulary, args: argparse.Name
         page = _rulepage.describe(base.rules[rule], base, vocabulary)
         if args.format == "json":
             return _json(page)
-        return _pagetext.rule_markdown(page) if args.format == "markdown" else _pagetext.rule_text(page, width)
+        markdown = args.format == "markdown"
+        return _pagetext.rule_markdown(page, say) if markdown else _pagetext.rule_text(page, width, say)
     pages = _fieldpage.describe(name, base, vocabulary)
     if not pages:
         raise CommandError(_unknown(name, base, vocabulary))
     if args.format == "json":
         return _json(pages)
-    return _pagetext.field_markdown(pages) if args.format == "markdown" else _pagetext.field_text(pages, width)
+    markdown = args.format == "markdown"
+    return _pagetext.field_markdown(pages, say) if markdown else _pagetext.field_text(pages, width, say)
 
 
 def _find(name: str, base: RuleBase) -> str | None:
@@ -113,12 +116,12 @@ def _list(base: RuleBase, vocabulary: Vocabulary, form: str) -> str:
     return "".join(f"{name:<{width}}  {title}".rstrip() + "\n" for name, title in both)
 
 
-def _write_all(base: RuleBase, vocabulary: Vocabulary, args: argparse.Namespace) -> int:
+def _write_all(base: RuleBase, vocabulary: Vocabulary, args: argparse.Namespace, say: Say) -> int:
     from diagnoser.commands import _pagetext, _rulepage
 
     folder = Path(args.output or "docs/rules")
     pages = {
-        f"{rule.id.replace('.', '/')}.md": _pagetext.rule_markdown(_rulepage.describe(rule, base, vocabulary))
+        f"{rule.id.replace('.', '/')}.md": _pagetext.rule_markdown(_rulepage.describe(rule, base, vocabulary), say)
         for rule in base.rules.values()
     }
     pages["README.md"] = _index(base)

@@ -15,8 +15,9 @@ DESCRIPTION = """\
   diagnose rules list                  every rule with severity, status and title
   diagnose rules test [PATH ...]       load the rules and run the examples that they carry
   diagnose rules schema                the JSON Schema of rule files, for editors
-  diagnose rules new STAGE.CAUSE       write a commented skeleton of a rule"""
-_ACTIONS = ("list", "test", "schema", "new")
+  diagnose rules new STAGE.CAUSE       write a commented skeleton of a rule
+  diagnose rules translate CODE        renew the files of a language: what is new waits, what is stale goes"""
+_ACTIONS = ("list", "test", "schema", "new", "translate")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str]) -> int:
         path = _newrule.write(args.what[0], args.dir)
         _terminal.say(f"wrote {path}; fill it in, then: diagnose rules test {path}")
         return 0
+    if args.action == "translate":
+        return _translate(args)
     from diagnoser.commands import _ruletests
 
     return _ruletests.run(args)
@@ -48,16 +51,42 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> Parser:
     parser = Parser("diagnose rules", DESCRIPTION, "DIAGNOSE_RULES", usage="diagnose rules ACTION [OPTION ...]")
     parser.add_argument("action", metavar="ACTION", nargs="?", type=one_of(_ACTIONS), help=", ".join(_ACTIONS))
-    parser.add_argument("what", metavar="WHAT", nargs="*", help="test: files, folders or ids; new: the id")
+    parser.add_argument(
+        "what", metavar="WHAT", nargs="*", help="test: files, folders or ids; new: the id; translate: the language"
+    )
     parser.add_argument(
         "--format", metavar="NAME", type=one_of(("text", "json")), default="text", help="list: text (default), json"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="list, schema: write there")
     parser.add_argument("--coverage", action="store_true", help="test: say which conditions no example decides")
     parser.add_argument("--junit", metavar="FILE", help="test: write results as JUnit XML too")
-    parser.add_argument("--dir", metavar="DIR", help="new: folder of rules (default: rules)")
+    parser.add_argument("--dir", metavar="DIR", help="new, translate: folder of rules (default: rules)")
+    parser.add_argument("--check", action="store_true", help="translate: write nothing, exit 1 when something is due")
     add_common(parser)
     return parser
+
+
+def _translate(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from diagnoser.commands import _languagefiles
+    from diagnoser.knowledge.paths import rules_dir
+    from diagnoser.language import ORIGINAL
+
+    if len(args.what) != 1 or not args.what[0].replace("-", "").isalpha() or args.what[0] == ORIGINAL:
+        raise CommandError("rules translate: give the code of one language, such as zh")
+    folder = Path(args.dir) if args.dir else rules_dir()
+    if not folder.is_dir():
+        raise CommandError(f"rules translate: --dir {folder}: no such folder")
+    wanted = _languagefiles.wanted(folder)
+    missing, stale, changed = _languagefiles.renew(args.what[0], folder, wanted, args.check)
+    for word, texts in (("not translated", missing), ("stale", stale)):
+        for text in texts if args.verbose or args.check else ():
+            _terminal.say(f"{word}: {text}")
+    if not args.quiet:
+        done = sum(map(len, wanted.values())) - len(missing)
+        _terminal.say(f"{done} texts translated, {len(missing)} not, {len(stale)} stale; {changed} files written")
+    return int(args.check and bool(missing or stale))
 
 
 def _list(args: argparse.Namespace) -> int:

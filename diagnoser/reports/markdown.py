@@ -23,6 +23,7 @@ from diagnoser.reports.summary import (
     which_run,
 )
 from diagnoser.reports.units import plural, quantity, span
+from diagnoser.reports.words import current, proposed
 
 NAME = "markdown"
 DESCRIPTION = "for a ticket or a step summary"
@@ -151,8 +152,9 @@ def _advice(item: Advice, say: Say) -> str:
         said = markdown(" ".join(lines(item.action)))
     else:
         said = code(item.flag or item.env or "")
-        said += f": {code(item.current)} →" if item.current and item.proposed else " →" if item.proposed else ""
-        said += f" {code(item.proposed)}" if item.proposed else ""
+        now, then = current(item.current or "", say), proposed(item.proposed or "", say)
+        said += f": {code(now)} →" if now and then else " →" if then else ""
+        said += f" {code(then)}" if then else ""
     reasons = [" ".join(lines(item.text))] if item.text else []
     reasons += [say("costs: {what}").format(what=" ".join(lines(item.tradeoff)))] if item.tradeoff else []
     return said + (f" ({markdown('; '.join(reasons))})" if reasons else "")

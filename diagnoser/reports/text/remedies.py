@@ -6,6 +6,7 @@ from diagnoser.findings import Advice
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line, lines
 from diagnoser.reports.text.page import Page
+from diagnoser.reports.words import current, proposed
 
 _INDENT = 3
 _BODY = 5
@@ -34,11 +35,10 @@ def _name(item: Advice) -> str:
 
 
 def _move(item: Advice, page: Page) -> str:
-    if item.current and item.proposed:
-        return f"{line(item.current)} {page.arrow} {line(item.proposed)}"
-    if item.proposed:
-        return f"{page.arrow} {line(item.proposed)}"
-    return line(item.current or "")
+    now, then = current(line(item.current or ""), page.say), proposed(line(item.proposed or ""), page.say)
+    if now and then:
+        return f"{now} {page.arrow} {then}"
+    return f"{page.arrow} {then}" if then else now
 
 
 def _reasons(item: Advice, page: Page) -> list[str]:
