@@ -6,12 +6,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.language import ORIGINAL, Say, key
 from diagnoser.rules.cache import Cache
 from diagnoser.rules.errors import RuleBaseError, RuleError
-from diagnoser.rules.model import Point, Remedy, Rule, RuleBase
+from diagnoser.rules.model import Node, Point, Remedy, Rule, RuleBase
 from diagnoser.rules.texts import TextError, placeholders
 from diagnoser.values import replace
 
@@ -136,12 +137,13 @@ def titled(vocabulary: Vocabulary, say: Say) -> Vocabulary:
 
 
 def _rule(rule: Rule, say: Say) -> Rule:
-    said = {name: say(getattr(rule, name)) for name in RULE}
+    said: dict[str, Any] = {name: say(getattr(rule, name)) for name in RULE}
     return replace(rule, remedies=tuple(_remedy(one, say) for one in rule.remedies), **said)
 
 
 def _remedy(remedy: Remedy, say: Say) -> Remedy:
-    return replace(remedy, **{name: say(getattr(remedy, name)) for name in REMEDY})
+    said: dict[str, Any] = {name: say(getattr(remedy, name)) for name in REMEDY}
+    return replace(remedy, **said)
 
 
 def _point(point: Point, say: Say) -> Point:
@@ -161,7 +163,8 @@ def texts(base: RuleBase, vocabulary: Vocabulary) -> dict[str, list[str]]:
 
     for rule in base.rules.values():
         remedies = [getattr(one, name) for one in rule.remedies for name in REMEDY]
-        add(f"{rule.id.replace('.', '/')}.yaml", [*(getattr(rule, name) for name in RULE), *remedies])
+        inside = [text for _, node in rule.placeholders for text in _answers(node)]
+        add(f"{rule.id.replace('.', '/')}.yaml", [*(getattr(rule, name) for name in RULE), *remedies, *inside])
     for file, points in (("checklist.yaml", base.checklist), ("notes.yaml", base.notes)):
         titles = file == "checklist.yaml"
         add(file, [text for one in points for text in (one.title if titles else "", *one.reasons.values())])
@@ -169,7 +172,17 @@ def texts(base: RuleBase, vocabulary: Vocabulary) -> dict[str, list[str]]:
         ("series.yaml", vocabulary.series.values()),
         ("facts.yaml", vocabulary.facts.values()),
         ("knobs.yaml", vocabulary.knobs.values()),
-        ("events.yaml", base.events.values()),
     ):
-        add(file, [one.title for one in named])  # type: ignore[attr-defined]
+        add(file, [one.title for one in named])
+    # An event without a title is called by its name.
+    add("events.yaml", [one.title for one in base.events.values() if one.title != one.name])
     return out
+
+
+def _answers(node: Node) -> Iterator[str]:
+    """Yield the texts that an expression in a hole can give: those of its branches, not those it compares with."""
+    if node.op == "text":
+        yield node.args[0]
+    elif node.op in ("if", "else"):
+        for part in node.args[1:] if node.op == "if" else node.args:
+            yield from _answers(part)
