@@ -28,6 +28,10 @@ class Say:
         """Return the translation, the English text where there is none."""
         return (self._table.get(key(text)) or text) if self._table else text
 
+    def pair(self, one: str, other: str) -> str:
+        """Join two texts as "one: other" is written in this language."""
+        return self("{one}: {other}").format(one=one, other=other)
+
     def english(self, text: str) -> str:
         """Return the English text behind one without holes: log lines are English, whatever the report is."""
         return next((english for english, said in self._table.items() if said == text), text)

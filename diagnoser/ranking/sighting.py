@@ -97,7 +97,7 @@ def window_text(window: Window, say: Say = ENGLISH) -> str:
     """Say when and how long: "10:19 - 10:41, 22 of 36 loaded minutes · 132 samples"."""
     when = " - ".join(dict.fromkeys(time for time in (window.start, window.end) if time))
     long = _lasted(window.seconds, window.loaded, say)
-    parts = [", ".join(part for part in (when, long) if part)]
+    parts = [say("{when}, {duration}").format(when=when, duration=long) if when and long else when or long]
     if window.samples is not None:
         told = say("{count} sample") if window.samples == 1 else say("{count} samples")
         samples = told.format(count=f"{window.samples:,}")

@@ -20,7 +20,7 @@ RESOLVED = 8
 def verdict(comparison: Comparison, say: Say = ENGLISH) -> str:
     """Return the answer in one line, by which figure."""
     told = say(comparison.verdict)
-    return f"{told}: {line(comparison.by)}" if comparison.by else told
+    return say.pair(told, line(comparison.by)) if comparison.by else told
 
 
 def side(one: Side, say: Say = ENGLISH) -> str:
@@ -32,7 +32,7 @@ def side(one: Side, say: Say = ENGLISH) -> str:
     first = line(one.inputs[0]) if one.inputs else say("nothing")
     if len(one.inputs) > 1:
         first = say("{names} and {count} more").format(names=first, count=len(one.inputs) - 1)
-    return f"{first}: {engine}"
+    return say.pair(first, engine)
 
 
 def value(told: Any, say: Say = ENGLISH) -> str:

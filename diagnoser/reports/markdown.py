@@ -175,7 +175,7 @@ def _unseen(report: Report, options: RenderOptions) -> Iterator[str]:
     if report.checklist and recognised(report):
         yield f"### {say('Checklist')}"
         yield "\n".join(
-            f"- [{_MARKS[check.state]}] {markdown(check.id)} {markdown(check.title)}: {say(check.state)}"
+            f"- [{_MARKS[check.state]}] {markdown(check.id)} {say.pair(markdown(check.title), say(check.state))}"
             + (f" ({markdown(check.reason)})" if check.reason else "")
             for check in report.checklist
             if check.state in _MARKS

@@ -45,7 +45,7 @@ def profile(run: RunReport, say: Say = ENGLISH) -> str:
 def verdict(report: Report, say: Say = ENGLISH) -> str:
     """Return the answer in one line: the worst root cause, or that there is none."""
     level, told = answer(report, say)
-    return f"{say(level)}: {told}" if level else told
+    return say.pair(say(level), told) if level else told
 
 
 def answer(report: Report, say: Say = ENGLISH) -> tuple[str, str]:
@@ -175,7 +175,7 @@ def objective(one: Objective, source: str = "", say: Say = ENGLISH) -> str:
     else:
         met = say("{share} at most of {requests}").format(share=percent(most), requests=counted)
     lead = say("{name} within {limit}").format(name=one.name.upper(), limit=limit(one.limit))
-    return f"{lead}: {met} ({where})"
+    return f"{say.pair(lead, met)} ({where})"
 
 
 def limit(seconds: float) -> str:

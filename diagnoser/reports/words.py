@@ -17,6 +17,9 @@ WORDS = (
     *(phrase("experimental"), phrase("stable"), phrase("deprecated"), phrase("set"), phrase("raise")),
 )
 
+#: What stands between two texts.
+JOINTS = (phrase(", "), phrase("{one}: {other}"))
+
 #: What stands in brackets behind a flag's value now.
 _STATES = (" (set)", " (default)")
 

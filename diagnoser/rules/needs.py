@@ -17,7 +17,7 @@ _WITH = {
 
 def listed(needs: Iterable[str], say: Say = ENGLISH) -> str:
     """Name inputs in one order, whatever the language."""
-    return ", ".join(said(need, say) for need in sorted(needs))
+    return say(", ").join(said(need, say) for need in sorted(needs))
 
 
 def said(need: str, say: Say) -> str:

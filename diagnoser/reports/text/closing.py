@@ -112,15 +112,16 @@ def _checklist(page: Page, checks: list[Check]) -> None:
     page.add(*spans)
     for check in checks:
         if check.state == "fail" or (page.options.verbose and check.state != "n/a"):
-            reason = f": {line(check.reason)}" if check.reason else ""
-            page.labelled("", [f"{line(check.id)} {line(check.title)}{reason}"], 0, COLUMN)
+            name, reason = f"{line(check.id)} {line(check.title)}", line(check.reason)
+            page.labelled("", [page.say.pair(name, reason) if reason else name], 0, COLUMN)
     if not page.options.verbose:
         groups: dict[str, list[str]] = {}
         for check in checks:
             if check.state == "unknown" and check.reason:
                 groups.setdefault(line(check.reason), []).append(f"{line(check.id)} {line(check.title)}")
         unknown = page.say("unknown")
-        texts = [f"{unknown}: {', '.join(names)}: {reason}" for reason, names in groups.items()]
+        listed = [(page.say(", ").join(names), reason) for reason, names in groups.items()]
+        texts = [page.say.pair(unknown, page.say.pair(names, reason)) for names, reason in listed]
         page.labelled("", texts[:2], 0, COLUMN, "dim")
 
 
@@ -140,7 +141,7 @@ def _problems(page: Page, report: Report) -> None:
             told = ", ".join(names)
         else:
             told = page.say("{names} and {count} more").format(names=names[0], count=len(names) - 1)
-        texts.append(f"{told}: {problem}")
+        texts.append(page.say.pair(told, problem))
     if len(groups) > len(shown):
         texts.append(page.say("{count} more (-v)").format(count=len(groups) - len(shown)))
     page.labelled(page.say("not readable"), texts, 0, COLUMN, "warning")

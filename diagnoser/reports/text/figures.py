@@ -53,7 +53,7 @@ def write(page: Page, report: Report, run: RunReport | None) -> None:
         page.labelled(label, [profiled], 0, layout.cells(label) + 1)
     if flat:
         label = page.say("zero throughout:")
-        page.labelled(label, [", ".join(_title(row) for row in flat)], 0, layout.cells(label) + 1, "dim")
+        page.labelled(label, [page.say(", ").join(_title(row) for row in flat)], 0, layout.cells(label) + 1, "dim")
     page.gap()
 
 

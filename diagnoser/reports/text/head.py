@@ -46,10 +46,12 @@ def _verdict(page: Page, report: Report) -> None:
     if not level:
         page.add((told.capitalize(), "ok" if report.healthy else "title"))
         return
-    lead = f"{page.say(level).upper()}: "
-    used = layout.cells(lead)
+    lead = page.say.pair(page.say(level).upper(), "")
+    used, mark = layout.cells(lead), lead.rstrip()
     for i, piece in enumerate(layout.wrap(told, page.width - used)):
-        page.add((lead[:-1], level) if i == 0 else " " * (used - 1), " ", (piece, "title"))
+        page.add(
+            (mark, level) if i == 0 else " " * layout.cells(mark), " " * (used - layout.cells(mark)), (piece, "title")
+        )
 
 
 def _identity(page: Page, report: Report, run: RunReport) -> list[str]:
@@ -74,7 +76,7 @@ def _extent(page: Page, report: Report, run: RunReport | None) -> list[str]:
     if run is None:
         return [sources, plural(lines, "line", say=say)]
     envelopes = sorted({line(source.envelope) for source in report.inputs if _wrapped(source)})
-    wrapped = "".join(f", {name}" for name in envelopes)
+    wrapped = "".join(f"{say(', ')}{name}" for name in envelopes)
     items = [sources, span(run.started, run.ended), plural(lines, "line", say=say) + wrapped]
     if run.stats_samples:
         samples = plural(run.stats_samples, "stat sample", say=say)
