@@ -27,9 +27,12 @@ def in_language(language: str, folders: Sequence[Path], cache: Cache | None) -> 
 
     known = languages(folders)
     if language not in known:
-        from diagnoser.knowledge.words import hint
+        from diagnoser.knowledge.words import nearest
 
-        raise UsageError(f"--lang {language}: unknown language; there are {', '.join(known)}{hint(language, known)}")
+        # Of "zh-CN" and "zh_CN.UTF-8" the language is meant.
+        near = nearest(language.lower().replace("_", "-").split("-")[0], known, 0.5)
+        meant = f"; did you mean {near}?" if near else ""
+        raise UsageError(f"--lang {language}: unknown language; there are {', '.join(known)}{meant}")
     return load(language, folders, cache)
 
 
@@ -49,12 +52,14 @@ class Knowledge:
         self.vocabulary = load_vocabulary(shipped, cache)
         self.catalog = Catalog(shipped)
         packs = installed_packs()
+        self.say = ENGLISH
+        if options.lang != ORIGINAL:  # a misspelt language must not be found out after rules were compiled
+            self.say = in_language(options.lang, [*folders, *(pack.folder for pack in packs if pack.folder)], cache)
         self.base: RuleBase = load(folders, self.vocabulary, cache, catalog=self.catalog, packs=packs)
-        self.say, self.titles = ENGLISH, self.vocabulary
+        self.titles = self.vocabulary
         if options.lang != ORIGINAL:
             from diagnoser.rules.translating import titled, translated
 
-            self.say = in_language(options.lang, [*folders, *(pack.folder for pack in packs if pack.folder)], cache)
             self.base, self.titles = translated(self.base, self.say), titled(self.vocabulary, self.say)
         self.matcher = Matcher(self.base.events.values())
 

@@ -120,6 +120,7 @@ def report_that_knows_more(module: Module) -> Iterator[str]:
                 "figurerows",
                 "comparison",
                 "knowledge",
+                "language",
                 "times",
                 "values",
                 "patterns",

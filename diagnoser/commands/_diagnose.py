@@ -108,7 +108,7 @@ def _compare(report: Report, baseline: list[str], options: Options, knowledge: K
     from diagnoser import sides
 
     good = sides.reports(baseline, replace(options, since=None, until=None), knowledge)
-    report.baseline = sides.compared(good, [report])
+    report.baseline = sides.compared(good, [report], knowledge.say)
 
 
 def _parted(inputs: list[str], args: argparse.Namespace) -> tuple[list[str], Live | None]:

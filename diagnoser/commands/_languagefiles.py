@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from diagnoser.knowledge.paths import rules_dir
+from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.language import ORIGINAL, key
 from diagnoser.rules.errors import RuleBaseError, RuleError
-from diagnoser.rules.translating import FOLDER, pairs
+from diagnoser.rules.model import RuleBase
+from diagnoser.rules.translating import FOLDER, pairs, texts
 
 #: The file of the phrases that this program itself says; those of rules are named like the rules.
 PHRASES = "reports.yaml"
@@ -71,18 +73,23 @@ def renew(language: str, folder: Path, wanted: dict[str, list[str]], check: bool
     return sorted(missing), sorted(set(have) - every), changed
 
 
+def shipped(base: RuleBase, vocabulary: Vocabulary) -> dict[str, list[str]]:
+    """Return the texts of the shipped rules and of this program by file, each once."""
+    own = texts(base, vocabulary)
+    said = {text for every in own.values() for text in every}
+    return {**own, PHRASES: [text for text in phrases() if text not in said]}
+
+
 def wanted(folder: Path) -> dict[str, list[str]]:
     """Return the texts of a folder of rules by file; of the shipped one with the phrases of this program."""
     from diagnoser.rules.loader import load, load_vocabulary
-    from diagnoser.rules.translating import texts
 
-    shipped = rules_dir()
-    vocabulary = load_vocabulary(shipped)
-    own = texts(load([shipped], vocabulary), vocabulary)
+    vocabulary = load_vocabulary(rules_dir())
+    own = shipped(load([rules_dir()], vocabulary), vocabulary)
+    if folder.resolve() == rules_dir().resolve():
+        return own
     said = {text for every in own.values() for text in every}
-    if folder.resolve() == shipped.resolve():
-        return {**own, PHRASES: [text for text in phrases() if text not in said]}
-    every = texts(load([shipped, folder], vocabulary), vocabulary)
+    every = texts(load([rules_dir(), folder], vocabulary), vocabulary)
     fresh = {file: [text for text in of if text not in said] for file, of in every.items()}
     return {file: of for file, of in fresh.items() if of}
 

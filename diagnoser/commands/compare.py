@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     for name, side in zip((before, after), sides, strict=True):
         if not any(map(recognised, side)):
             raise CommandError(f"compare: nothing in {name[0]} looks like an inference server's")
-    comparison = compared(*sides)
+    comparison = compared(sides[0], sides[1], knowledge.say)
     _terminal.write(_text(comparison, args, knowledge.say), args.output, for_people=args.format == "text")
     return int(comparison.verdict in _FAILS[args.fail_on])
 

@@ -64,7 +64,7 @@ def _page(name: str, base: RuleBase, vocabulary: Vocabulary, args: argparse.Name
     width = min(100, _terminal.render_options("never", None, args.output is not None).width)
     rule = _find(name, base)
     if rule is not None:
-        page = _rulepage.describe(base.rules[rule], base, vocabulary)
+        page = _rulepage.describe(base.rules[rule], base, vocabulary, say)
         if args.format == "json":
             return _json(page)
         markdown = args.format == "markdown"
@@ -121,7 +121,7 @@ def _write_all(base: RuleBase, vocabulary: Vocabulary, args: argparse.Namespace,
 
     folder = Path(args.output or "docs/rules")
     pages = {
-        f"{rule.id.replace('.', '/')}.md": _pagetext.rule_markdown(_rulepage.describe(rule, base, vocabulary), say)
+        f"{rule.id.replace('.', '/')}.md": _pagetext.rule_markdown(_rulepage.describe(rule, base, vocabulary, say), say)
         for rule in base.rules.values()
     }
     pages["README.md"] = _index(base)

@@ -37,7 +37,7 @@ def side(one: Side, say: Say = ENGLISH) -> str:
 
 def value(told: Any, say: Say = ENGLISH) -> str:
     """Return a flag's value, bounded."""
-    if told is None:
+    if told is None or told == "not set":
         return say("not set")
     text = line(f"{told:.6g}" if isinstance(told, float) else str(told))
     return text if len(text) <= _VALUE else text[: _VALUE - 1] + "…"

@@ -14,6 +14,7 @@ WORDS = (
     *(phrase("pass"), phrase("FAIL"), phrase("fail"), phrase("unknown")),
     *(phrase("better"), phrase("worse"), phrase("mixed"), phrase("cannot tell"), phrase("higher"), phrase("lower")),
     *(phrase("gained"), phrase("lost"), phrase("severity"), phrase("remove"), phrase("unset"), phrase("default")),
+    *(phrase("crash"), phrase("killed"), phrase("no difference shown")),
     *(phrase("experimental"), phrase("stable"), phrase("deprecated"), phrase("set"), phrase("raise")),
 )
 
