@@ -24,6 +24,7 @@ from diagnoser.rules.model import RuleBase
 from diagnoser.settings import settings
 from diagnoser.stages import Look, stages
 from diagnoser.times import stamp
+from diagnoser.values import replace
 
 
 def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: Knowledge) -> Report:
@@ -135,7 +136,7 @@ def _run(judgement: Judgement, knowledge: Knowledge) -> RunReport:
         ranks=figures.ranks(run, knowledge.vocabulary),
         sources=list(run.sources),
         scrapes=figures.scrapes(run),
-        objectives=objectives(run),
+        objectives=[replace(one, title=knowledge.say(one.title)) for one in objectives(run)],
     )
 
 

@@ -56,13 +56,13 @@ def renew(language: str, folder: Path, wanted: dict[str, list[str]], check: bool
         have |= dict(pairs(path, language, errors))
     if errors:
         raise RuleBaseError(errors)
-    every = {text for texts in wanted.values() for text in texts}
+    every = {text for listed in wanted.values() for text in listed}
     missing = [text for text in every if not have.get(text)]
     changed = 0
-    for file, texts in wanted.items():
-        written = _page(language, [(text, have.get(text, "")) for text in texts])
+    for file, listed in wanted.items():
+        written = _page(language, [(text, have.get(text, "")) for text in listed])
         path = place / file
-        if texts and not check and (not path.is_file() or path.read_text(encoding="utf-8") != written):
+        if listed and not check and (not path.is_file() or path.read_text(encoding="utf-8") != written):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(written, encoding="utf-8")
             changed += 1

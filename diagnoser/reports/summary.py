@@ -161,9 +161,9 @@ def objective(one: Objective, source: str = "", say: Say = ENGLISH) -> str:
         rate = "" if one.rate is None else number(one.rate)
         lead = say("goodput {rate} requests/s").format(rate=rate) if rate else say("goodput")
         told = say("{share} of {requests} meet all")
-        met = " " + told.format(share=percent(one.share), requests=counted) if one.share is not None else ""
+        met = told.format(share=percent(one.share), requests=counted) if one.share is not None else ""
         failed = say(", {count} failed").format(count=f"{one.failed:,}") if one.failed else ""
-        return f"{lead}:{met}{failed} ({where})"
+        return f"{say.pair(lead, met).rstrip()}{failed} ({where})"
     least, most = one.bounds
     if one.share is not None:
         met = say("{share} of {requests}").format(share=percent(one.share), requests=counted)
