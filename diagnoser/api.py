@@ -126,7 +126,7 @@ class Session:
             engine, catalog, say = run.engine or "vllm", self.knowledge.catalog, self.knowledge.say
             flags = [word.split("=")[0] for word in words.split() if word.startswith("--")]
             told = {flag: catalog.flag_story(engine, flag, run.version or None, say) for flag in flags}
-            return "; ".join(f"{flag} {said}" for flag, said in told.items()) if told else words
+            return say("; ").join(f"{flag} {said}" for flag, said in told.items()) if told else words
 
         return Judging(restarts, story, self.knowledge.say)
 

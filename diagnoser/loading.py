@@ -30,7 +30,8 @@ def in_language(language: str, folders: Sequence[Path], cache: Cache | None) -> 
         from diagnoser.knowledge.words import nearest
 
         # Of "zh-CN" and "zh_CN.UTF-8" the language is meant.
-        near = nearest(language.lower().replace("_", "-").split("-")[0], known, 0.5)
+        stem = language.lower().replace("_", "-").split("-")[0]
+        near = nearest(stem, [code for code in known if code[:1] == stem[:1]], 0.5)
         meant = f"; did you mean {near}?" if near else ""
         raise UsageError(f"--lang {language}: unknown language; there are {', '.join(known)}{meant}")
     return load(language, folders, cache)

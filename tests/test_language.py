@@ -21,6 +21,7 @@ from diagnoser.reports import RenderOptions, layout
 from diagnoser.rules.errors import RuleBaseError
 from diagnoser.rules.packs import sources
 from diagnoser.rules.translating import FOLDER, holes, languages, load, pairs, texts, translated
+from diagnoser.sides import compared
 
 ROOT = Path(__file__).parent.parent
 LANGUAGES = [code for code in languages([rules_dir()]) if code != "en"]
@@ -117,6 +118,29 @@ def _bare(value: Any) -> Any:
     return [_bare(item) for item in value] if isinstance(value, list) else value
 
 
+class Masked(Say):
+    """A language of dots: what is left in a page is data, or a phrase that nobody says."""
+
+    __slots__ = ()
+
+    def __call__(self, text: str) -> str:
+        return "".join(
+            part if part.startswith("{") else re.sub("[A-Za-z]", "·", part) for part in re.split(r"(\{[^}]*\})", text)
+        )
+
+
+@pytest.mark.parametrize("name", ["kv-cache-exhausted", "dp-ranks-apart", "tail-over-objective", "bad-flag"])
+def test_every_word_of_a_page_is_said_or_data(name: str, english: Knowledge) -> None:
+    folder = sorted(path for path in (ROOT / "samples" / name).iterdir() if path.name != "expected.yaml")
+    report = Session(folder, knowledge=english, options=Options(slo={"ttft": 0.5})).report
+    report.baseline = compared([report], [report])
+    data = reports.get("json").render(report, RenderOptions())
+    for form in ("text", "markdown"):
+        page = reports.get(form).render(report, RenderOptions(width=160, verbose=True, say=Masked("dots")))
+        left = {word for word in re.findall(r"[a-z]{3,}", page) if word not in data}
+        assert left <= {"diagnose", "explain", "text", "diff", "min", "tok"}, form
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -156,7 +180,7 @@ def test_a_folder_of_rules_brings_its_own_language(tmp_path: Path, english: Know
 
 
 @pytest.mark.parametrize(
-    ("asked", "meant"), [("zn", "; did you mean zh?"), ("zh_CN.UTF-8", "; did you mean zh?"), ("klingon", "")]
+    ("asked", "meant"), [("zn", "; did you mean zh?"), ("zh_CN.UTF-8", "; did you mean zh?"), ("de", "")]
 )
 def test_an_unknown_language_is_told_with_the_nearest(asked: str, meant: str) -> None:
     with pytest.raises(UsageError) as error:

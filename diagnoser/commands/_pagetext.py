@@ -92,7 +92,7 @@ def _sections(page: dict[str, Any], say: Say) -> Iterator[Section]:
         told = say("Not reported when one of these explains it better: {rules}.")
         prose.append(told.format(rules=", ".join(page["unless"])))
     if diagnosis["supports"]:
-        prose.append(say("Surer when: {conditions}.").format(conditions="; ".join(diagnosis["supports"])))
+        prose.append(say("Surer when: {conditions}.").format(conditions=say("; ").join(diagnosis["supports"])))
     if diagnosis["needs"]:
         prose.append(say("Needs: {input}").format(input=diagnosis["needs"]))
     conditions = [(one["name"], one["condition"]) for one in diagnosis["symptoms"]]
@@ -143,7 +143,7 @@ def _remedy(one: dict[str, Any], say: Say) -> tuple[str, str]:
     said += [say("costs: {what}").format(what=one["costs"])] if one["costs"] else []
     if one["engines"] and one["action"]:
         said.append(f"({', '.join(one['engines'])})")
-    return names, "; ".join(said)
+    return names, say("; ").join(said)
 
 
 def _either(names: list[str], say: Say) -> str:

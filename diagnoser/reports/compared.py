@@ -40,6 +40,8 @@ def value(told: Any, say: Say = ENGLISH) -> str:
     if told is None or told == "not set":
         return say("not set")
     text = line(f"{told:.6g}" if isinstance(told, float) else str(told))
+    if text.endswith(" (not set)"):
+        text = f"{text.removesuffix(' (not set)')} ({say('not set')})"
     return text if len(text) <= _VALUE else text[: _VALUE - 1] + "…"
 
 

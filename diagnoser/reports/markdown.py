@@ -157,7 +157,7 @@ def _advice(item: Advice, say: Say) -> str:
         said += f" {code(then)}" if then else ""
     reasons = [" ".join(lines(item.text))] if item.text else []
     reasons += [say("costs: {what}").format(what=" ".join(lines(item.tradeoff)))] if item.tradeoff else []
-    return said + (f" ({markdown('; '.join(reasons))})" if reasons else "")
+    return said + (f" ({markdown(say('; ').join(reasons))})" if reasons else "")
 
 
 def _plan(plan: Plan, say: Say) -> Iterator[str]:

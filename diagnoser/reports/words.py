@@ -19,7 +19,7 @@ WORDS = (
 )
 
 #: What stands between two texts.
-JOINTS = (phrase(", "), phrase("{one}: {other}"))
+JOINTS = (phrase(", "), phrase("; "), phrase("{one}: {other}"))
 
 #: What stands in brackets behind a flag's value now.
 _STATES = (" (set)", " (default)")
