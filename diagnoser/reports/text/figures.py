@@ -50,10 +50,16 @@ def write(page: Page, report: Report, run: RunReport | None) -> None:
         page.add(lead, (spark, "bar"), numbers)
     if profiled := profile(run, page.say):
         label = page.say("profile:")
-        page.labelled(label, [profiled], 0, layout.cells(label) + 1)
+        page.labelled(label, [profiled], 0, layout.cells(label) + label.endswith(":"))
     if flat:
         label = page.say("zero throughout:")
-        page.labelled(label, [page.say(", ").join(_title(row) for row in flat)], 0, layout.cells(label) + 1, "dim")
+        page.labelled(
+            label,
+            [page.say(", ").join(_title(row) for row in flat)],
+            0,
+            layout.cells(label) + label.endswith(":"),
+            "dim",
+        )
     page.gap()
 
 
