@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,8 @@ import pytest
 
 from diagnoser import reports
 from diagnoser.api import Knowledge, Options, Session, UsageError
-from diagnoser.commands import _languagefiles
+from diagnoser.commands import _languagefiles, rules
+from diagnoser.commands._errors import CommandError
 from diagnoser.commands._options import parser
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.language import ENGLISH, Say
@@ -238,3 +242,32 @@ def test_a_word_that_is_not_translated_stays_english() -> None:
     say = Say("de", {"full": "voll"})
     assert (say("full"), say("empty"), say.english("voll"), say.english("leer")) == ("voll", "empty", "full", "leer")
     assert say.pair("a", "b") == "a: b"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["translate"], "give the code of one language"),
+        (["translate", "en"], "give the code of one language"),
+        (["translate", "../zh"], "give the code of one language"),
+        (["translate", "de", "--dir", "nowhere"], "--dir nowhere: no such folder"),
+    ],
+)
+def test_translate_refuses_what_it_cannot_do(arguments: list[str], said: str) -> None:
+    with pytest.raises(CommandError, match=said):
+        rules.main(arguments)
+
+
+def test_english_loads_nothing_of_languages() -> None:
+    code = (
+        "import sys; from diagnoser.commands._diagnose import main; main(sys.argv[1:]); "
+        "sys.exit('diagnoser.rules.translating' in sys.modules)"
+    )
+    log = ROOT / "samples" / "healthy-vllm" / "server.log"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(log)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
