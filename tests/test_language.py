@@ -22,6 +22,7 @@ from diagnoser.knowledge.paths import rules_dir
 from diagnoser.language import ENGLISH, Say
 from diagnoser.loading import in_language
 from diagnoser.reports import RenderOptions, layout
+from diagnoser.reports.words import current, proposed
 from diagnoser.rules.errors import RuleBaseError
 from diagnoser.rules.packs import sources
 from diagnoser.rules.translating import FOLDER, holes, languages, load, pairs, texts, translated
@@ -236,6 +237,20 @@ def test_the_files_of_a_language_are_renewed(tmp_path: Path) -> None:
 )
 def test_wrapping_breaks_between_chinese_characters(text: str, width: int, lines: list[str]) -> None:
     assert layout.wrap(text, width) == lines
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "said"),
+    [
+        ("256 (set)", "139", ("256 (已设置)", "139")),
+        ("off (default)", "on", ("关 (默认)", "开")),
+        ("128 (256 set)", "higher", ("128（设置的是 256）", "更高")),
+        ("memory (set)", "cache", ("memory (已设置)", "cache")),  # values of a flag, whatever else the words mean
+        ("", "remove", ("", "去掉")),
+    ],
+)
+def test_values_of_flags_stay(now: str, then: str, said: tuple[str, str], chinese: Knowledge) -> None:
+    assert (current(now, chinese.say), proposed(then, chinese.say)) == said
 
 
 def test_a_word_that_is_not_translated_stays_english() -> None:

@@ -25,17 +25,21 @@ JOINTS = (phrase(", "), phrase("; "), phrase("{one}: {other}"))
 _STATES = (" (set)", " (default)")
 
 
+#: What stands for a value, of a flag now or to be; other words are values as the command line spells them.
+_CHANGES = frozenset({"higher", "lower", "remove", "unset", "default", "on", "off"})
+
+
 def proposed(value: str, say: Say) -> str:
     """Say what a flag should become: a value stays, "higher" and "remove" are words."""
-    return say(value)
+    return say(value) if value in _CHANGES else value
 
 
 def current(value: str, say: Say) -> str:
     """Say what a flag is: 256 (default), or 128 (256 set)."""
     for state in _STATES:
         if value.endswith(state):
-            return f"{value.removesuffix(state)} ({say(state[2:-1])})"
+            return f"{proposed(value.removesuffix(state), say)} ({say(state[2:-1])})"
     shown, bracket, asked = value.removesuffix(" set)").partition(" (")
     if bracket and value.endswith(" set)"):
         return say("{value} ({asked} set)").format(value=shown, asked=asked)
-    return say(value)
+    return proposed(value, say)

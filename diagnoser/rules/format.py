@@ -63,8 +63,8 @@ def render_known(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | It
 def _written(evaluator: Evaluator, value: Value, form: str) -> str:
     if form == "story" and isinstance(value, str):
         return evaluator.story(value)
-    if isinstance(value, str):
-        return evaluator.say(value)
+    if isinstance(value, str) and " " in value:
+        return evaluator.say(value)  # a sentence of the rule's own; one word may be a flag's value
     return write(value, "" if form == "story" else form, evaluator.say)
 
 

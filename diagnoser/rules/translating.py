@@ -180,8 +180,8 @@ def texts(base: RuleBase, vocabulary: Vocabulary) -> dict[str, list[str]]:
 
 
 def _answers(node: Node) -> Iterator[str]:
-    """Yield the texts that an expression in a hole can give: those of its branches, not those it compares with."""
-    if node.op == "text":
+    """Yield the sentences that an expression in a hole can give: those of its branches, not what it compares with."""
+    if node.op == "text" and " " in node.args[0]:
         yield node.args[0]
     elif node.op in ("if", "else"):
         for part in node.args[1:] if node.op == "if" else node.args:
