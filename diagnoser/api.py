@@ -10,28 +10,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from diagnoser import alerts, assembling, reading
-from diagnoser.evidence.facts import settle
-from diagnoser.evidence.sweep import sweep_facts
-from diagnoser.evidence.tails import tail_facts
-from diagnoser.evidence.version import bound_version, infer_version
 from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
 from diagnoser.judging import Judgement, judge
-from diagnoser.knowledge.catalog import UNRESOLVED
 from diagnoser.knowledge.stats_labels import known_labels
 from diagnoser.knowledge.versions import parse_version
 from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
 from diagnoser.loading import Knowledge
-from diagnoser.model import Fact, Run
-from diagnoser.objectives import goodput_facts
+from diagnoser.model import Run
 from diagnoser.observations import Gathered
 from diagnoser.options import Name, Options, UsageError
-from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.evaluate import Options as Judging
 from diagnoser.rules.fields import evaluate_fields
+from diagnoser.settling import settle_run
 from diagnoser.sources import InputError, Source, open_inputs
-from diagnoser.table import Origin
 
 if TYPE_CHECKING:
     from diagnoser.story import Story
@@ -96,7 +89,7 @@ class Session:
         known = known or {}
         for run in self.runs:
             if id(run) not in known:
-                self._settle(run)
+                settle_run(run, self.options, self.knowledge)
         self.judgements: list[Judgement] = []
         base, vocabulary = self.knowledge.base, self.knowledge.vocabulary
         for run in self.runs:
@@ -184,56 +177,12 @@ class Session:
 
         def story(words: str) -> str:
             # An unknown engine's flag is looked up in vLLM's list: the stories name the other engine where it is one's.
-            engine, catalog = run.engine or "vllm", self.knowledge.catalog
+            engine, catalog, say = run.engine or "vllm", self.knowledge.catalog, self.knowledge.say
             flags = [word.split("=")[0] for word in words.split() if word.startswith("--")]
-            told = {flag: catalog.flag_story(engine, flag, run.version or None) for flag in flags}
-            return "; ".join(f"{flag} {said}" for flag, said in told.items()) if told else words
+            told = {flag: catalog.flag_story(engine, flag, run.version or None, say) for flag in flags}
+            return say("; ").join(f"{flag} {said}" for flag, said in told.items()) if told else words
 
-        return Judging(restarts, story)
-
-    def _settle(self, run: Run) -> None:
-        """Fix what the log alone leaves open: the version, the GPU."""
-        origin = run.first or Origin("", 0)
-        fact = run.facts.get("engine.version")
-        logged = (str(fact.value) if fact else "").removeprefix("v")
-        run.version = (self.options.engine_version or "").removeprefix("v") or logged
-        if logged and run.version != logged.partition("+")[0] and run.version != logged:
-            run.assumed.append(f"judged as version {run.version}, as --engine-version says; the log says {logged}")
-        if not run.version and run.engine == "sglang":
-            versions = self.knowledge.catalog.versions("sglang")
-            run.version = infer_version(run, versions, self.knowledge.catalog.lifetimes(run.engine))
-        if not run.version and run.exposed:
-            bound_version(
-                run, self.knowledge.catalog.versions(run.engine), self.knowledge.catalog.metric_lifetimes(run.engine)
-            )
-        if run.engine in ("vllm", "sglang"):
-            catalog, version = self.knowledge.catalog, run.version or None
-
-            def default_of(argument: str) -> Any:
-                flag = catalog.flag_for_dest(run.engine, argument, version)
-                return UNRESOLVED if flag is None else catalog.default(run.engine, flag.name, version)
-
-            settle(run, default_of, UNRESOLVED)
-        if self.options.gpu:
-            run.facts["gpu.name"] = Fact("gpu.name", self.options.gpu, origin, f"--gpu {self.options.gpu}", "set")
-        named = run.facts.get("gpu.name")
-        gpu = self.knowledge.gpus.find(str(named.value)) if named else None
-        if named and gpu and gpu.bandwidth_gbs is not None:
-            bandwidth = Fact("gpu.bandwidth_gbs", gpu.bandwidth_gbs, named.origin, named.excerpt, "observed")
-            run.facts[bandwidth.name] = bandwidth
-        if named and gpu and (tflops := gpu.bf16_tflops or gpu.fp16_tflops) is not None:
-            run.facts["gpu.tflops"] = Fact("gpu.tflops", tflops, named.origin, named.excerpt, "observed")
-        for objective, limit in (self.options.slo or {}).items():
-            run.facts[f"slo.{objective}"] = Fact(
-                f"slo.{objective}", limit, origin, f"--slo {objective}={limit:g}s", "set"
-            )
-        for fact in (*sweep_facts(run), *tail_facts(run), *goodput_facts(run)):
-            run.facts[fact.name] = fact
-        evaluator = Evaluator(run, self.knowledge.base, self.knowledge.vocabulary)
-        for name, node in self.knowledge.base.derived.items():
-            value = None if name in run.facts else evaluator.result(node).value
-            if isinstance(value, int | float | str):
-                run.facts[name] = Fact(name, value, origin, "", "observed")
+        return Judging(restarts, story, self.knowledge.say)
 
 
 def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, options: Options = Options()) -> Report:  # noqa: B008

@@ -24,6 +24,7 @@ from diagnoser.findings import (
 )
 from diagnoser.judging import Judgement
 from diagnoser.knowledge.versions import parse_version
+from diagnoser.language import Say
 from diagnoser.latencies import spreads
 from diagnoser.loading import Knowledge
 from diagnoser.model import Run
@@ -36,13 +37,15 @@ from diagnoser.rules.model import RuleBase
 from diagnoser.settings import settings
 from diagnoser.stages import Look, stages
 from diagnoser.times import stamp
+from diagnoser.values import replace
 
 
 def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: Knowledge) -> Report:
     """Rank what holds in any run and add what people need around it."""
     base = knowledge.base
     explains = {rule.id: rule.explains for rule in base.rules.values()}
-    findings = rank((sighting for one in judgements for sighting in one.sightings), explains)
+    say = knowledge.say
+    findings = rank((sighting for one in judgements for sighting in one.sightings), explains, say)
     verdicts = {cause.id: cause.holds for one in judgements for cause in one.causes if cause.holds is not True}
     fired = {finding.id for finding in findings}
     unknown = sorted(name for name, holds in verdicts.items() if holds is None and name not in fired)
@@ -58,8 +61,8 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
         healthy=False if serious else True if watched else None,
         runs=runs,
         findings=findings,
-        stages=stages(findings, _looks(judgements, base), _gpus(judgements)),
-        checklist=over_runs({one.run.id: _checks(one, knowledge) for one in judgements if one.run.engine}),
+        stages=stages(findings, _looks(judgements, base, say), _gpus(judgements), say),
+        checklist=over_runs({one.run.id: _checks(one, knowledge) for one in judgements if one.run.engine}, say),
         plan=plan,
         unknown=list(_unknowns(unknown, judgements, knowledge)),
         unrecognised=_residue(judgements),
@@ -94,22 +97,25 @@ def _context(judgement: Judgement, knowledge: Knowledge) -> Context:
         judgement.run,
         evaluator,
         knowledge.catalog,
-        knowledge.vocabulary,
+        knowledge.titles,
         lambda text: render(text, evaluator, nodes),
+        knowledge.say,
     )
 
 
 def _checks(judgement: Judgement, knowledge: Knowledge) -> list[Check]:
     evaluator = judgement.evaluator
-    return evaluate(knowledge.base.checklist, evaluator, lambda text, nodes: render(text, evaluator, nodes))
+    return evaluate(
+        knowledge.base.checklist, evaluator, lambda text, nodes: render(text, evaluator, nodes), knowledge.say
+    )
 
 
-def _looks(judgements: Sequence[Judgement], base: RuleBase) -> Iterable[Look]:
+def _looks(judgements: Sequence[Judgement], base: RuleBase, say: Say) -> Iterable[Look]:
     states = {True: "fired", False: "clear", None: "unknown"}
     for one in judgements:
         for cause in one.causes:
             rule = base.rules[cause.id]
-            needs = needed.inputs(rule.needs, one.evaluator.answer(rule.when).needs, one.run)
+            needs = needed.inputs(rule.needs, one.evaluator.answer(rule.when).needs, one.run, say)
             yield Look(rule.id, rule.stage, states[cause.holds], needs if cause.holds is None else "")
 
 
@@ -125,17 +131,18 @@ def _gpus(judgements: Sequence[Judgement]) -> int | None:
 
 
 def _notes(judgement: Judgement, knowledge: Knowledge) -> list[str]:
-    evaluator, run = judgement.evaluator, judgement.run
+    evaluator, run, say = judgement.evaluator, judgement.run, knowledge.say
     said = evaluate(knowledge.base.notes, evaluator, lambda text, nodes: render(text, evaluator, nodes))
     notes = [note.reason for note in said if note.state == "pass"]
-    notes += figures.disagreements(run, knowledge.vocabulary)
-    notes += run.assumed
+    notes += figures.disagreements(run, knowledge.titles, say)
+    notes += [say(text).format(**fields) for text, fields in run.assumed]
     notes += drift.sentences(run)
     if run.version and run.engine in ("vllm", "sglang"):
         newest = knowledge.catalog.newest(run.engine) or ""
         here, last = parse_version(run.version), parse_version(newest)
         if here is not None and last is not None and here > last:
-            notes.append(f"version {run.version} is newer than the newest that was checked ({newest})")
+            told = say("version {version} is newer than the newest that was checked ({newest})")
+            notes.append(told.format(version=run.version, newest=newest))
     return notes
 
 
@@ -154,14 +161,14 @@ def _run(judgement: Judgement, knowledge: Knowledge) -> RunReport:
         stats_samples=figures.samples(run),
         stats_interval=figures.interval(run),
         facts={name: _plain(fact.value) for name, fact in sorted(run.facts.items())},
-        figures=figures.figures(run, knowledge.vocabulary),
+        figures=figures.figures(run, knowledge.titles),
         notes=_notes(judgement, knowledge),
         settings=settings(run, knowledge.catalog, knowledge.vocabulary),
-        spreads=spreads(run, knowledge.vocabulary),
+        spreads=spreads(run, knowledge.titles),
         ranks=figures.ranks(run, knowledge.vocabulary),
         sources=list(run.sources),
         scrapes=figures.scrapes(run),
-        objectives=objectives(run),
+        objectives=[replace(one, title=knowledge.say(one.title)) for one in objectives(run)],
     )
 
 
@@ -175,7 +182,7 @@ def _unknowns(ids: Iterable[str], judgements: Sequence[Judgement], knowledge: Kn
         for one in judgements:
             result = one.evaluator.result(rule.when)
             if result.unknown:
-                yield Unknown(rule.when.text, name, needed.inputs(rule.needs, result.needs, one.run))
+                yield Unknown(rule.when.text, name, needed.inputs(rule.needs, result.needs, one.run, knowledge.say))
                 break
 
 

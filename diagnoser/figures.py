@@ -10,6 +10,7 @@ from operator import and_, eq, itemgetter, le
 from diagnoser import blocks
 from diagnoser.figurerows import FigureRow
 from diagnoser.knowledge.vocabulary import Series, Vocabulary
+from diagnoser.language import ENGLISH, Say
 from diagnoser.model import Run
 from diagnoser.rules.rows import Rows, rows_of
 from diagnoser.table import Table
@@ -106,7 +107,7 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
     return out
 
 
-def disagreements(run: Run, vocabulary: Vocabulary) -> list[str]:
+def disagreements(run: Run, vocabulary: Vocabulary, say: Say = ENGLISH) -> list[str]:
     """Say where the log and the metrics page tell a level differently: both are shown, none is averaged."""
     said: list[str] = []
     if len({table.medium for table in run.tables.values()} & {"log", "metrics"}) < 2:
@@ -118,9 +119,10 @@ def disagreements(run: Run, vocabulary: Vocabulary) -> list[str]:
             continue
         title = vocabulary.series[name].title
         low, high = (f"{value * 100:.0f} %" if least < 1 else f"{value:.0f}" for value in (log, metrics))
-        said.append(
-            f"the log and the metrics differ on {title}: {low} against {high} at the median; the log is judged by"
+        told = say(
+            "the log and the metrics differ on {title}: {log} against {metrics} at the median; the log is judged by"
         )
+        said.append(told.format(title=title, log=low, metrics=high))
     return said
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
+from diagnoser.language import ENGLISH, ORIGINAL, Say
 from diagnoser.options import Options, UsageError
 from diagnoser.rules.cache import Cache
 from diagnoser.rules.loader import load, load_vocabulary
@@ -19,8 +21,27 @@ if TYPE_CHECKING:
     from diagnoser.knowledge.gpus import GpuTable
 
 
+def in_language(language: str, folders: Sequence[Path], cache: Cache | None) -> Say:
+    """Return a language that some folder of rules has. Raises UsageError, RuleBaseError."""
+    from diagnoser.rules.translating import languages, load
+
+    known = languages(folders)
+    if language not in known:
+        from diagnoser.knowledge.words import nearest
+
+        # Of "zh-CN" and "zh_CN.UTF-8" the language is meant.
+        stem = language.lower().replace("_", "-").split("-")[0]
+        near = nearest(stem, [code for code in known if code[:1] == stem[:1]], 0.5)
+        meant = f"; did you mean {near}?" if near else ""
+        raise UsageError(f"--lang {language}: unknown language; there are {', '.join(known)}{meant}")
+    return load(language, folders, cache)
+
+
 class Knowledge:
-    """The rule base with everything it names: vocabulary, catalogue, compiled rules and their matcher."""
+    """The rule base with everything it names: vocabulary, catalogue, compiled rules and their matcher.
+
+    ``base`` speaks the language ``say``; ``titles`` is the vocabulary with titles in it.
+    """
 
     def __init__(self, options: Options) -> None:
         shipped = rules_dir()
@@ -31,7 +52,16 @@ class Knowledge:
         cache = Cache(options.cache_dir) if options.cache_dir is not None else None
         self.vocabulary = load_vocabulary(shipped, cache)
         self.catalog = Catalog(shipped)
-        self.base: RuleBase = load(folders, self.vocabulary, cache, catalog=self.catalog, packs=installed_packs())
+        packs = installed_packs()
+        self.say = ENGLISH
+        if options.lang != ORIGINAL:  # a misspelt language must not be found out after rules were compiled
+            self.say = in_language(options.lang, [*folders, *(pack.folder for pack in packs if pack.folder)], cache)
+        self.base: RuleBase = load(folders, self.vocabulary, cache, catalog=self.catalog, packs=packs)
+        self.titles = self.vocabulary
+        if options.lang != ORIGINAL:
+            from diagnoser.rules.translating import titled, translated
+
+            self.base, self.titles = translated(self.base, self.say), titled(self.vocabulary, self.say)
         self.matcher = Matcher(self.base.events.values())
 
     @cached_property

@@ -206,7 +206,7 @@ class Run:
     "running" (still serving at the last line), "cut" (the log ends during start-up without an error).
     ``complete_start`` is False when the log begins in the middle of this run. ``parts`` are the files that hold it, in
     the order of reading: line numbers begin anew in each file of a rotated set. ``assumed`` says what was taken for
-    this run's without proof.
+    this run's without proof: a sentence with the hole ``{count}``, and what fills it.
     """
 
     id: int
@@ -235,7 +235,7 @@ class Run:
     parts: dict[str, int] = field(default_factory=dict)
     exposed: frozenset[str] = frozenset()
     requests: list[Requests] = field(default_factory=list)
-    assumed: list[str] = field(default_factory=list)
+    assumed: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     drift: dict[str, Drift] = field(default_factory=dict)
 
     def says_something(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from diagnoser.figurerows import Objective
+from diagnoser.language import phrase
 from diagnoser.model import Fact, Run
 from diagnoser.observations import Requests
 from diagnoser.spread import Spread, merged
@@ -12,10 +13,10 @@ from diagnoser.table import MEDIA
 
 #: Objective -> what it is called, and the series that it is asked of.
 NAMES = {
-    "ttft": ("time to first token", "latency.ttft"),
-    "tpot": ("time per output token", "latency.tpot"),
-    "itl": ("time between tokens", "latency.itl"),
-    "e2e": ("whole request", "latency.e2e"),
+    "ttft": (phrase("time to first token"), "latency.ttft"),
+    "tpot": (phrase("time per output token"), "latency.tpot"),
+    "itl": (phrase("time between tokens"), "latency.itl"),
+    "e2e": (phrase("whole request"), "latency.e2e"),
 }
 #: Results of requests one by one whose goodput is told.
 MOST_SETS = 12
@@ -87,5 +88,5 @@ def _goodput(requests: Requests, limits: dict[str, float]) -> Objective:
     rate = meeting / requests.duration if requests.duration else None
     share = meeting / every if every else None
     source, line = requests.origin.source, requests.origin.line
-    title, bounds = "requests that meet all", [share or 0.0, share if share is not None else 1.0]
+    title, bounds = phrase("requests that meet all"), [share or 0.0, share if share is not None else 1.0]
     return Objective("goodput", title, None, share, every, rate, requests.medium, source, line, bounds, requests.failed)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diagnoser.language import ORIGINAL
 from diagnoser.values import dataclass
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Options:
 
     ``since`` and ``until`` are times in the log's own clock ("10:00", "2026-11-29 10:00") or stretches back from its
     end ("15m"). ``rules`` are folders with further rule files. ``cache_dir`` may hold compiled rules between calls.
+    ``lang`` is the language of titles, meanings and other prose; names, levels and states are English in all.
     ``slo`` maps "ttft", "tpot", "itl", "e2e" to the most that a request may take, seconds. ``alert`` picks the servers
     that it names; its time is in ``since`` and ``until``.
     """
@@ -39,3 +41,4 @@ class Options:
     cache_dir: Path | None = None
     slo: Mapping[str, float] | None = None
     alert: Alert | None = None
+    lang: str = ORIGINAL

@@ -13,6 +13,7 @@ from diagnoser.comparing import saved
 from diagnoser.comparing.sides import compare_reports
 from diagnoser.comparison import Comparison
 from diagnoser.findings import Report
+from diagnoser.language import ENGLISH, Say
 from diagnoser.loading import Knowledge
 from diagnoser.options import Name, Options
 from diagnoser.sources import Source
@@ -27,12 +28,12 @@ def compare(before: Sided, after: Sided, *, options: Options = Options()) -> Com
     Raises SavedReportError for a JSON document that is no report of this major version, and what `diagnose` raises.
     """
     knowledge = Knowledge(options)
-    return compared(reports(before, options, knowledge), reports(after, options, knowledge))
+    return compared(reports(before, options, knowledge), reports(after, options, knowledge), knowledge.say)
 
 
-def compared(before: list[Report], after: list[Report]) -> Comparison:
-    """Compare reports at hand."""
-    return compare_reports(before, after, {"name": "diagnoser", "version": diagnoser.__version__})
+def compared(before: list[Report], after: list[Report], say: Say = ENGLISH) -> Comparison:
+    """Compare reports at hand, in the language of ``say``."""
+    return compare_reports(before, after, {"name": "diagnoser", "version": diagnoser.__version__}, say)
 
 
 def reports(

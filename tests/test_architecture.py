@@ -123,6 +123,7 @@ def report_that_knows_more(module: Module) -> Iterator[str]:
                 "comparison",
                 "story",
                 "knowledge",
+                "language",
                 "times",
                 "values",
                 "patterns",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from expression_runs import evaluator, expression, run, table
 
+from diagnoser.language import ENGLISH
 from diagnoser.rules.format import placeholders, render, render_known, write
 from diagnoser.rules.model import Node
 from diagnoser.rules.texts import TextError
@@ -79,6 +80,8 @@ def test_placeholders() -> None:
 
 def test_clauses_with_an_unknown_value_are_left_out() -> None:
     class Fixed:
+        say = ENGLISH
+
         def value(self, node: Node) -> object:
             return node.args[0]
 
@@ -90,6 +93,8 @@ def test_clauses_with_an_unknown_value_are_left_out() -> None:
 
 def test_clauses_that_count_nothing_are_left_out() -> None:
     class Fixed:
+        say = ENGLISH
+
         def value(self, node: Node) -> object:
             return node.args[0]
 

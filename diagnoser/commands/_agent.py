@@ -75,7 +75,7 @@ class Agent:
                 sides.append(reports(files, self._options, self._knowledge()))
                 if not any(map(recognised, sides[-1])):
                     raise CommandError(f"compare: nothing in {files[0]} looks like an inference server's")
-            return cut(f"{NOTE}\n\n{comparedmarkdown.render(compared(*sides))}", DIGEST)
+            return cut(f"{NOTE}\n\n{comparedmarkdown.render(compared(sides[0], sides[1]))}", DIGEST)
 
     def _report(self, paths: Sequence[str], asked: dict[str, str | None]) -> Report:
         from dataclasses import replace

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from diagnoser.api import Knowledge, Options
     from diagnoser.commands._live import Live
     from diagnoser.findings import Report
+    from diagnoser.language import Say
     from diagnoser.story import Story
 
 #: Objects made and not freed between two looks for cycles.
@@ -83,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
             text = "\n".join(map(Redactor(_terminal.folder()).text, text.split("\n")))
         _terminal.write(text, args.output)
         return 0
-    return _print(session.report, args, story)
+    return _print(session.report, args, knowledge.say, story)
 
 
 @contextmanager
@@ -128,7 +129,7 @@ def _compare(report: Report, baseline: list[str], options: Options, knowledge: K
     from diagnoser import sides
 
     good = sides.reports(baseline, replace(options, since=None, until=None, alert=None), knowledge)
-    report.baseline = sides.compared(good, [report])
+    report.baseline = sides.compared(good, [report], knowledge.say)
 
 
 def _parted(inputs: list[str], args: argparse.Namespace) -> tuple[list[str], Live | None]:
@@ -181,6 +182,7 @@ def _api_options(args: argparse.Namespace, alert: Alert | None = None) -> Option
         cache_dir=_cache.folder(args.cache_dir),
         slo=args.slo,
         alert=alert,
+        lang=args.lang,
     )
 
 
@@ -198,12 +200,13 @@ def _kept(stdin: BinaryIO) -> BinaryIO:
     return spool(stdin)
 
 
-def _print(report: Report, args: argparse.Namespace, story: Story | None = None) -> int:
+def _print(report: Report, args: argparse.Namespace, say: Say, story: Story | None = None) -> int:
     from diagnoser import reports
     from diagnoser.reports.summary import recognised
 
     seen = recognised(report)
-    options = _terminal.render_options(args.color, args.width, args.output is not None, args.verbose, args.unrecognised)
+    to_file = args.output is not None
+    options = _terminal.render_options(args.color, args.width, to_file, args.verbose, args.unrecognised, say)
     options = options._replace(
         story=story,
         brief=args.brief,

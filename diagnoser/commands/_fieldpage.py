@@ -6,15 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import phrase
 from diagnoser.rules.model import Node, Rule, RuleBase
 from diagnoser.rules.nodes import walk
 
 _KINDS = {
-    "gauge": "a level at the time of the line",
-    "count": "what happened since the line before",
-    "total": "a counter since the start of the server",
-    "spread": "a distribution over requests or tokens, from histograms or from values one by one",
+    "gauge": phrase("a level at the time of the line"),
+    "count": phrase("what happened since the line before"),
+    "total": phrase("a counter since the start of the server"),
+    "spread": phrase("a distribution over requests or tokens, from histograms or from values one by one"),
 }
+
+_DUMPED = phrase("what the server is; read from its own dump of arguments")
+_TOLD = phrase("read from messages")
+_TURNED = phrase("one thing to turn, whatever its flag is called")
+_MESSAGE = phrase("a message in the log")
+#: The kinds of names.
+KINDS = (phrase("sample"), phrase("fact"), phrase("knob"), phrase("event"))
 
 
 def describe(name: str, base: RuleBase, vocabulary: Vocabulary) -> list[dict[str, Any]]:
@@ -27,19 +35,17 @@ def describe(name: str, base: RuleBase, vocabulary: Vocabulary) -> list[dict[str
             found.append(_entry("sample", series.name, series.title, series.unit, means, series.log, base))
     if name in vocabulary.facts:
         fact = vocabulary.facts[name]
-        means = "what the server is; read from its own dump of arguments" if fact.args else "read from messages"
+        means = _DUMPED if fact.args else _TOLD
         found.append(_entry("fact", name, fact.title, fact.unit or fact.type, means, fact.args, base))
     if name in vocabulary.knobs:
         knob = vocabulary.knobs[name]
-        found.append(
-            _entry("knob", name, knob.title, "", "one thing to turn, whatever its flag is called", knob.flags, base)
-        )
+        found.append(_entry("knob", name, knob.title, "", _TURNED, knob.flags, base))
     if name in base.events:
         event = base.events[name]
         printed: dict[str, list[str]] = {}
         for template in event.templates:
             printed.setdefault(template.engine, []).append(template.text)
-        found.append(_entry("event", name, event.title or name, "", "a message in the log", printed, base))
+        found.append(_entry("event", name, event.title or name, "", _MESSAGE, printed, base))
     return found
 
 

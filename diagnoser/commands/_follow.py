@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from diagnoser.commands._livescreen import Screen
     from diagnoser.findings import Report
     from diagnoser.following import Change, Follower
+    from diagnoser.language import Say
 
 #: Seconds between two pictures when nothing has changed.
 _FRAME = 1.0
@@ -67,7 +68,7 @@ def main(names: Sequence[str], args: argparse.Namespace) -> int:
                 one.close()
     if stop.signal and not follower.lines and not loop.scrapes:
         return 128 + stop.signal
-    code = _reported(follower.finish(), args, isinstance(face, _Lines))
+    code = _reported(follower.finish(), args, knowledge.say, isinstance(face, _Lines))
     return 1 if loop.hit else code
 
 
@@ -127,10 +128,10 @@ def _face(names: Sequence[str], args: argparse.Namespace) -> Face:
     return _Pictures(screen) if screen.able else _Words()
 
 
-def _reported(report: Report, args: argparse.Namespace, lines: bool) -> int:
+def _reported(report: Report, args: argparse.Namespace, say: Say, lines: bool) -> int:
     """Print the report where it does not stand between lines for programs; return the exit code."""
     if not lines or args.output not in (None, "-"):
-        return _diagnose._print(report, args)
+        return _diagnose._print(report, args, say)
     from diagnoser.reports.summary import recognised
 
     if not recognised(report):

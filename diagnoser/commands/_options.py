@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from diagnoser.commands._objectives import objectives
-from diagnoser.commands._parser import Parser, add_common, one_of
+from diagnoser.commands._parser import Parser, add_common, add_language, one_of
 
 DESCRIPTION = """\
 Reads what an LLM inference server left behind (logs of vLLM and SGLang; metrics pages, GPU tables,
@@ -74,6 +74,7 @@ def parser() -> MainParser:
     _live(main.add_argument_group("live (docs/follow.md)"))
     _asking(main.add_argument_group("asking why"))
     common = add_common(main)
+    add_language(main, common)
     common.add_argument("--cache-dir", metavar="DIR", help="where compiled rules are kept; 'none': nowhere")
     main.add_argument("-V", "--version", action="version", version=_version())
     return main

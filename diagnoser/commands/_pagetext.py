@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports import layout
 from diagnoser.reports.safe import code, fence, line, markdown
 from diagnoser.values import dataclass, field
 
 _MESSAGES_SHOWN = 4
+_LOOKED_FOR = phrase("Messages that it looks for:")
 
 
 @dataclass(slots=True)
@@ -23,114 +25,135 @@ class Section:
     conditions: list[tuple[str, str]] = field(default_factory=list)
 
 
-def rule_text(page: dict[str, Any], width: int) -> str:
+def rule_text(page: dict[str, Any], width: int, say: Say = ENGLISH) -> str:
     """Return a rule's page for a terminal."""
-    facts = " · ".join([page["stage"], _severity(page), page["status"]])
-    return _text(f"{page['id']}: {page['title']}", facts, list(_sections(page)), width)
+    facts = " · ".join([say(page["stage"]), _severity(page, say), say(page["status"])])
+    return _text(f"{page['id']}: {page['title']}", facts, list(_sections(page, say)), width, say)
 
 
-def rule_markdown(page: dict[str, Any]) -> str:
+def rule_markdown(page: dict[str, Any], say: Say = ENGLISH) -> str:
     """Return a rule's page for the documentation; `runbook_url` of an alert may point at it."""
-    facts = " · ".join([code(page["id"]), markdown(_severity(page)), markdown(page["status"])])
-    return _markdown(page["title"], facts, list(_sections(page)))
+    facts = " · ".join([code(page["id"]), markdown(_severity(page, say)), markdown(say(page["status"]))])
+    return _markdown(page["title"], facts, list(_sections(page, say)), say)
 
 
-def field_text(pages: list[dict[str, Any]], width: int) -> str:
+def field_text(pages: list[dict[str, Any]], width: int, say: Say = ENGLISH) -> str:
     """Return what a name means, for a terminal."""
-    return "\n".join(_text(f"{page['name']}: {page['title']}", _facts(page), [_printed(page)], width) for page in pages)
+    return "\n".join(
+        _text(f"{page['name']}: {page['title']}", _facts(page, say), [_printed(page, say)], width, say)
+        for page in pages
+    )
 
 
-def field_markdown(pages: list[dict[str, Any]]) -> str:
+def field_markdown(pages: list[dict[str, Any]], say: Say = ENGLISH) -> str:
     """Return what a name means, as Markdown."""
     return "\n".join(
-        _markdown(page["title"], f"{code(page['name'])} · {_facts(page)}", [_printed(page)]) for page in pages
+        _markdown(page["title"], f"{code(page['name'])} · {_facts(page, say)}", [_printed(page, say)], say)
+        for page in pages
     )
 
 
-def _facts(page: dict[str, Any]) -> str:
-    return " · ".join(part for part in (page["kind"], page["unit"], page["means"]) if part)
+def _facts(page: dict[str, Any], say: Say) -> str:
+    return " · ".join(part for part in (say(page["kind"]), page["unit"], say(page["means"])) if part)
 
 
-def _printed(page: dict[str, Any]) -> Section:
+def _printed(page: dict[str, Any], say: Say) -> Section:
     used = ", ".join(page["used_by"])
     return Section(
-        "Printed as" if page["kind"] in ("sample", "event") else "Set by",
-        [] if page["printed"] else ["nothing prints it directly: messages of the log set it"],
+        say("Printed as") if page["kind"] in ("sample", "event") else say("Set by"),
+        [] if page["printed"] else [say("nothing prints it directly: messages of the log set it")],
         [(text, engine) for engine, texts in page["printed"].items() for text in texts],
-        [f"used by: {used}"] if used else [],
+        [say("used by: {rules}").format(rules=used)] if used else [],
     )
 
 
-def _severity(page: dict[str, Any]) -> str:
-    parts = [f"{one['level']} if {one['when']}" if one["when"] else one["level"] for one in page["severity"]]
-    return ", else ".join(parts)
+def _severity(page: dict[str, Any], say: Say) -> str:
+    told = say("{level} if {condition}")
+    parts = [
+        told.format(level=say(one["level"]), condition=one["when"]) if one["when"] else say(one["level"])
+        for one in page["severity"]
+    ]
+    out = parts[0]
+    for part in parts[1:]:
+        out = say("{first}, else {second}").format(first=out, second=part)
+    return out
 
 
-def _sections(page: dict[str, Any]) -> Iterator[Section]:
+def _sections(page: dict[str, Any], say: Say) -> Iterator[Section]:
     diagnosis = page["diagnosis"]
-    yield Section("Meaning", [page["meaning"]])
+    yield Section(say("Meaning"), [page["meaning"]])
     impact = [page["impact"]] if page["impact"] else []
     if page["explains"]:
-        impact.append(f"Its consequences: {', '.join(page['explains'])}.")
+        impact.append(say("Its consequences: {rules}.").format(rules=", ".join(page["explains"])))
     if impact:
-        yield Section("Impact", impact)
-    prose = [f"Reported when: {diagnosis['when']}"]
+        yield Section(say("Impact"), impact)
+    prose = [say("Reported when: {condition}").format(condition=diagnosis["when"])]
     if page["unless"]:
-        prose.append(f"Not reported when one of these explains it better: {', '.join(page['unless'])}.")
+        told = say("Not reported when one of these explains it better: {rules}.")
+        prose.append(told.format(rules=", ".join(page["unless"])))
     if diagnosis["supports"]:
-        prose.append(f"Surer when: {'; '.join(diagnosis['supports'])}.")
+        prose.append(say("Surer when: {conditions}.").format(conditions=say("; ").join(diagnosis["supports"])))
     if diagnosis["needs"]:
-        prose.append(f"Needs: {diagnosis['needs']}")
+        prose.append(say("Needs: {input}").format(input=diagnosis["needs"]))
     conditions = [(one["name"], one["condition"]) for one in diagnosis["symptoms"]]
-    yield Section("Diagnosis", prose, [], list(_messages(diagnosis["messages"])), conditions)
+    yield Section(say("Diagnosis"), prose, [], list(_messages(diagnosis["messages"], say)), conditions)
     if page["mitigation"]:
-        lead = "In this order, one change at a time, measured after each." if len(page["mitigation"]) > 1 else ""
-        yield Section("Mitigation", [lead] if lead else [], [_remedy(one) for one in page["mitigation"]])
-    yield Section("When this is wrong", [page["false_positives"]])
-    yield Section("Verify", [page["verify"]])
-    yield Section("Sources", [], [("", source) for source in page["source"]])
+        order = say("In this order, one change at a time, measured after each.")
+        lead = [order] if len(page["mitigation"]) > 1 else []
+        yield Section(say("Mitigation"), lead, [_remedy(one, say) for one in page["mitigation"]])
+    yield Section(say("When this is wrong"), [page["false_positives"]])
+    yield Section(say("Verify"), [page["verify"]])
+    yield Section(say("Sources"), [], [("", source) for source in page["source"]])
 
 
-def _messages(messages: list[dict[str, str]]) -> Iterator[str]:
+def _messages(messages: list[dict[str, str]], say: Say) -> Iterator[str]:
     """Yield the messages looked for, the first wordings of each event and engine."""
     shown: dict[tuple[str, str], int] = {}
     for one in messages:
         key = (one["event"], one["engine"])
         shown[key] = shown.get(key, 0) + 1
         if shown[key] <= _MESSAGES_SHOWN:
-            yield f"{one['engine']}{_versions(one['versions'])}: {one['text']}"
+            yield f"{one['engine']}{_versions(one['versions'], say)}: {one['text']}"
     hidden = sum(max(0, count - _MESSAGES_SHOWN) for count in shown.values())
     if hidden:
-        yield f"... and {hidden} more wordings of these messages"
+        yield say("... and {count} more wordings of these messages").format(count=hidden)
 
 
-def _versions(text: str) -> str:
+def _versions(text: str, say: Say) -> str:
     """Return a range of versions in words; a range of one version is that version."""
     first, dots, last = text.partition("..")
     if not dots:
         return f" ({text})" if text else ""
-    return f" ({first})" if first == last else f" ({first} to {last})" if last else f" (from {first})"
+    told = "{first}" if first == last else say("{first} to {last}") if last else say("from {first}")
+    return f" ({told.format(first=first, last=last)})"
 
 
-def _remedy(one: dict[str, Any]) -> tuple[str, str]:
+def _remedy(one: dict[str, Any], say: Say) -> tuple[str, str]:
     """Return the flags of a remedy, and what is to be done with them."""
     if one["action"]:
         names = ""
         said = [one["action"]]
     else:
-        flags = [f"{' or '.join(names)} ({engine})" for engine, names in one["flags"].items()]
+        flags = [f"{_either(names, say)} ({engine})" for engine, names in one["flags"].items()]
         names = ", ".join(flags + [f"{name} ({engine})" for engine, name in one["env"].items()])
-        change = f"set to {one['to']}" if one["to"] else one["by"] or ""
+        change = say("set to {value}").format(value=one["to"]) if one["to"] else say(one["by"] or "")
         said = [change] if change else []
-    said += [f"if {one['if']}"] if one["if"] else []
+    said += [say("if {condition}").format(condition=one["if"])] if one["if"] else []
     said += [one["why"]] if one["why"] else []
-    said += [f"costs: {one['costs']}"] if one["costs"] else []
+    said += [say("costs: {what}").format(what=one["costs"])] if one["costs"] else []
     if one["engines"] and one["action"]:
         said.append(f"({', '.join(one['engines'])})")
-    return names, "; ".join(said)
+    return names, say("; ").join(said)
 
 
-def _text(title: str, facts: str, sections: list[Section], width: int) -> str:
+def _either(names: list[str], say: Say) -> str:
+    told = names[0]
+    for name in names[1:]:
+        told = say("{one} or {other}").format(one=told, other=name)
+    return told
+
+
+def _text(title: str, facts: str, sections: list[Section], width: int, say: Say) -> str:
     out = [*layout.wrap(line(title), width), *layout.wrap(line(facts), width)]
     for section in sections:
         out += ["", section.heading]
@@ -142,7 +165,7 @@ def _text(title: str, facts: str, sections: list[Section], width: int) -> str:
         for name, said in section.items:
             out += _item(line(name), line(said), width)
         if section.conditions and section.messages:
-            out.append("  Messages that it looks for:")
+            out.append(f"  {say(_LOOKED_FOR)}")
         for text in section.messages:
             pieces = layout.wrap(line(text), width - 6)
             out += [("    " if i == 0 else "      ") + piece for i, piece in enumerate(pieces)]
@@ -161,7 +184,7 @@ def _item(name: str, said: str, width: int) -> list[str]:
     return [("    " if i else "  - ") + piece for i, piece in enumerate(first)] + [f"      {piece}" for piece in rest]
 
 
-def _markdown(title: str, facts: str, sections: list[Section]) -> str:
+def _markdown(title: str, facts: str, sections: list[Section], say: Say) -> str:
     parts = [f"# {markdown(title)}", facts]
     for section in sections:
         parts.append(f"## {section.heading}")
@@ -175,7 +198,7 @@ def _markdown(title: str, facts: str, sections: list[Section]) -> str:
         if section.conditions:
             parts.append("\n".join(f"- {code(name)}: {code(said)}" for name, said in section.conditions))
         if section.conditions and section.messages:
-            parts.append("Messages that it looks for:")
+            parts.append(say(_LOOKED_FOR))
         if section.messages:
             parts.append(fence(section.messages))
     return "\n\n".join(parts) + "\n"

@@ -138,3 +138,14 @@ def add_common(parser: Parser, rules: bool = True) -> argparse._ArgumentGroup:
     group.add_argument("-v", "--verbose", action="store_true", help="all evidence, every figure; tracebacks of defects")
     parser.common |= {"rules", "quiet", "verbose"}
     return group
+
+
+def add_language(parser: Parser, group: argparse._ArgumentGroup) -> None:
+    """Add the option that says in which language texts are; its twin is DIAGNOSE_LANG everywhere."""
+    group.add_argument(
+        "--lang",
+        metavar="CODE",
+        default="en",
+        help="language of the texts: en (default), zh, or one of --rules; never names, levels or keys",
+    )
+    parser.common.add("lang")

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import ENGLISH, Say
+from diagnoser.patterns import lazily
 from diagnoser.rules.model import Node, Remedy, Rule, RuleBase
 from diagnoser.rules.nodes import walk
 from diagnoser.rules.texts import Placeholder, split
 
+#: A text inside an expression.
+_QUOTED = lazily(r'"([^"]*)"')
 
-def describe(rule: Rule, base: RuleBase, vocabulary: Vocabulary) -> dict[str, Any]:
+
+def describe(rule: Rule, base: RuleBase, vocabulary: Vocabulary, say: Say = ENGLISH) -> dict[str, Any]:
     """Return the page of a rule as data, in the order it is read."""
+
+    def plain(text: str) -> str:
+        return plain_text(text, say)
+
     names = list(_named(_conditions(rule), base.symptoms))
     nodes = [*_conditions(rule), *(base.symptoms[name] for name in names)]
     return {
@@ -32,16 +42,20 @@ def describe(rule: Rule, base: RuleBase, vocabulary: Vocabulary) -> dict[str, An
             "messages": list(_messages(nodes, base)),
             "needs": plain(rule.needs),
         },
-        "mitigation": [_remedy(remedy, vocabulary) for remedy in rule.remedies],
+        "mitigation": [_remedy(remedy, vocabulary, plain) for remedy in rule.remedies],
         "false_positives": plain(rule.false_positives),
         "verify": plain(rule.verify),
         "source": list(rule.source),
     }
 
 
-def plain(text: str) -> str:
+def plain_text(text: str, say: Say = ENGLISH) -> str:
     """Return a text with its placeholders as the expressions they stand for: there is no log to fill them from."""
-    parts = (part.expression if isinstance(part, Placeholder) else part for part in split(text))
+
+    def answer(found: re.Match[str]) -> str:
+        return f'"{say(found[1])}"'
+
+    parts = (_QUOTED.sub(answer, part.expression) if isinstance(part, Placeholder) else part for part in split(text))
     return " ".join("".join(parts).split())
 
 
@@ -83,7 +97,7 @@ def _messages(nodes: Iterable[Node], base: RuleBase) -> Iterator[dict[str, str]]
             }
 
 
-def _remedy(remedy: Remedy, vocabulary: Vocabulary) -> dict[str, Any]:
+def _remedy(remedy: Remedy, vocabulary: Vocabulary, plain: Callable[[str], str]) -> dict[str, Any]:
     knob = vocabulary.knobs.get(remedy.knob)
     flags = {engine: list(names) for engine, names in knob.flags.items()} if knob else {}
     flags |= {engine: [name] for engine, name in remedy.flag}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TextIO
 
 from diagnoser.commands._errors import CommandError
+from diagnoser.language import ENGLISH, Say
 from diagnoser.reports.base import RenderOptions
 
 #: What a report uses beyond ASCII: an encoding that cannot write these gets the plain drawing.
@@ -17,7 +18,12 @@ _PIPED_WIDTH = 100
 
 
 def render_options(
-    color: str, width: int | None, to_file: bool, verbose: bool = False, unrecognised: bool = False
+    color: str,
+    width: int | None,
+    to_file: bool,
+    verbose: bool = False,
+    unrecognised: bool = False,
+    say: Say = ENGLISH,
 ) -> RenderOptions:
     """Decide what the receiver can show."""
     terminal = not to_file and is_terminal(sys.stdout)
@@ -29,6 +35,7 @@ def render_options(
         unicode=to_file or _can_draw(),
         verbose=verbose,
         unrecognised=unrecognised,
+        say=say,
     )
 
 

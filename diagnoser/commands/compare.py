@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from diagnoser.commands import _cache, _terminal
 from diagnoser.commands._errors import CommandError
 from diagnoser.commands._options import add_redact, width
-from diagnoser.commands._parser import Parser, add_common, one_of
+from diagnoser.commands._parser import Parser, add_common, add_language, one_of
 from diagnoser.commands._progress import Progress
 
 if TYPE_CHECKING:
     from diagnoser.comparison import Comparison
+    from diagnoser.language import Say
 
 HELP = "two runs side by side: better or worse, and why"
 DESCRIPTION = """\
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         gpu=args.gpu,
         rules=tuple(args.rules),
         cache_dir=_cache.folder(args.cache_dir),
+        lang=args.lang,
     )
     with Progress("reading", args.quiet) as progress:
         knowledge = Knowledge(options)
@@ -50,8 +52,8 @@ def main(arguments: Sequence[str]) -> int:
     for name, side in zip((before, after), sides, strict=True):
         if not any(map(recognised, side)):
             raise CommandError(f"compare: nothing in {name[0]} looks like an inference server's")
-    comparison = compared(*sides)
-    _terminal.write(_text(comparison, args), args.output, for_people=args.format == "text")
+    comparison = compared(sides[0], sides[1], knowledge.say)
+    _terminal.write(_text(comparison, args, knowledge.say), args.output, for_people=args.format == "text")
     return int(comparison.verdict in _FAILS[args.fail_on])
 
 
@@ -70,7 +72,7 @@ def _sides(inputs: list[str], with_: list[str] | None) -> tuple[list[str], list[
     return sides
 
 
-def _text(comparison: Comparison, args: object) -> str:
+def _text(comparison: Comparison, args: object, say: Say) -> str:
     form = args.format  # type: ignore[attr-defined]
     redact = args.redact  # type: ignore[attr-defined]
     if form == "markdown" if redact is None else redact:
@@ -84,7 +86,7 @@ def _text(comparison: Comparison, args: object) -> str:
     if form == "markdown":
         from diagnoser.reports import comparedmarkdown
 
-        return comparedmarkdown.render(comparison)
+        return comparedmarkdown.render(comparison, say)
     from diagnoser.reports.text import compared
 
     options = _terminal.render_options(
@@ -92,6 +94,7 @@ def _text(comparison: Comparison, args: object) -> str:
         args.width,  # type: ignore[attr-defined]
         args.output is not None,  # type: ignore[attr-defined]
         args.verbose,  # type: ignore[attr-defined]
+        say=say,
     )
     return compared.render(comparison, options)
 
@@ -120,5 +123,5 @@ def _parser() -> Parser:
     )
     parser.add_argument("--width", metavar="N", type=width, help="columns of the text (default: the terminal's)")
     parser.add_argument("--cache-dir", metavar="DIR", help="where compiled rules are kept; 'none': nowhere")
-    add_common(parser)
+    add_language(parser, add_common(parser))
     return parser

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from diagnoser.commands import _terminal
 from diagnoser.commands._errors import CommandError
-from diagnoser.commands._parser import Parser, add_common, one_of
+from diagnoser.commands._parser import Parser, add_common, add_language, one_of
+from diagnoser.language import ENGLISH, Say
 
 if TYPE_CHECKING:
     from diagnoser.knowledge.vocabulary import Vocabulary
@@ -34,10 +35,10 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError("explain: give an id, or --list; to read a file of this name: diagnose ./explain")
     from diagnoser.commands import _knowledge
 
-    base, vocabulary = _knowledge.load(args.rules)
+    base, vocabulary, say = _knowledge.load_in(args.lang, args.rules)
     if args.all:
-        return _write_all(base, vocabulary, args)
-    text = _list(base, vocabulary, args.format) if args.list else _page(args, base, vocabulary)
+        return _write_all(base, vocabulary, args, say)
+    text = _list(base, vocabulary, args.format) if args.list else _page(args, base, vocabulary, say)
     _terminal.write(text, args.output, for_people=args.format == "text")
     return 0
 
@@ -53,33 +54,34 @@ def _parser() -> Parser:
     formats = ("text", "markdown", "json")
     parser.add_argument("--format", metavar="NAME", type=one_of(formats), default="text", help=", ".join(formats))
     parser.add_argument("-o", "--output", metavar="PATH", help="write to this file; with --all: to this folder")
-    add_common(parser)
+    add_language(parser, add_common(parser))
     return parser
 
 
-def _page(args: argparse.Namespace, base: RuleBase, vocabulary: Vocabulary) -> str:
-    return page(
-        args.name, base, vocabulary, args.format, _terminal.render_options("never", None, bool(args.output)).width
-    )
+def _page(args: argparse.Namespace, base: RuleBase, vocabulary: Vocabulary, say: Say) -> str:
+    width = _terminal.render_options("never", None, bool(args.output)).width
+    return page(args.name, base, vocabulary, args.format, width, say)
 
 
-def page(name: str, base: RuleBase, vocabulary: Vocabulary, form: str, width: int = 100) -> str:
+def page(name: str, base: RuleBase, vocabulary: Vocabulary, form: str, width: int = 100, say: Say = ENGLISH) -> str:
     """Return the page of a rule or of a name of the vocabulary. Raises CommandError for what is neither."""
     from diagnoser.commands import _fieldpage, _pagetext, _rulepage
 
     width = min(100, width)
     rule = _find(name, base)
     if rule is not None:
-        described = _rulepage.describe(base.rules[rule], base, vocabulary)
+        described = _rulepage.describe(base.rules[rule], base, vocabulary, say)
         if form == "json":
             return _json(described)
-        return _pagetext.rule_markdown(described) if form == "markdown" else _pagetext.rule_text(described, width)
+        markdown = form == "markdown"
+        return _pagetext.rule_markdown(described, say) if markdown else _pagetext.rule_text(described, width, say)
     pages = _fieldpage.describe(name, base, vocabulary)
     if not pages:
         raise CommandError(_unknown(name, base, vocabulary))
     if form == "json":
         return _json(pages)
-    return _pagetext.field_markdown(pages) if form == "markdown" else _pagetext.field_text(pages, width)
+    markdown = form == "markdown"
+    return _pagetext.field_markdown(pages, say) if markdown else _pagetext.field_text(pages, width, say)
 
 
 def _find(name: str, base: RuleBase) -> str | None:
@@ -120,12 +122,12 @@ def _list(base: RuleBase, vocabulary: Vocabulary, form: str) -> str:
     return "".join(f"{name:<{width}}  {title}".rstrip() + "\n" for name, title in both)
 
 
-def _write_all(base: RuleBase, vocabulary: Vocabulary, args: argparse.Namespace) -> int:
+def _write_all(base: RuleBase, vocabulary: Vocabulary, args: argparse.Namespace, say: Say) -> int:
     from diagnoser.commands import _pagetext, _rulepage
 
     folder = Path(args.output or "docs/rules")
     pages = {
-        f"{rule.id.replace('.', '/')}.md": _pagetext.rule_markdown(_rulepage.describe(rule, base, vocabulary))
+        f"{rule.id.replace('.', '/')}.md": _pagetext.rule_markdown(_rulepage.describe(rule, base, vocabulary, say), say)
         for rule in base.rules.values()
     }
     pages["README.md"] = _index(base)

@@ -17,13 +17,14 @@ DESCRIPTION = """\
   diagnose rules score PATH ...        precision and recall of every rule on labelled cases
   diagnose rules schema                the JSON Schema of rule files, for editors
   diagnose rules new STAGE.CAUSE       write a commented skeleton of a rule
-  diagnose rules export                alerting rules for Prometheus: what metrics can show (docs/alerting.md)"""
-_ACTIONS = ("list", "test", "score", "schema", "new", "export")
+  diagnose rules export                alerting rules for Prometheus: what metrics can show (docs/alerting.md)
+  diagnose rules translate CODE        renew the files of a language: what is new waits, what is stale goes"""
+_ACTIONS = ("list", "test", "score", "schema", "new", "export", "translate")
 _FORMATS = ("text", "json", "prometheus", "promtool-tests")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Dispatch to list, test, score, schema, new or export."""
+    """Dispatch to the action."""
     parser = _parser()
     args = parser.read(arguments)
     if args.action is None:
@@ -53,6 +54,8 @@ def main(arguments: Sequence[str]) -> int:
         path = _newrule.write(args.what[0], args.dir)
         _terminal.say(f"wrote {path}; fill it in, then: diagnose rules test {path}")
         return 0
+    if args.action == "translate":
+        return _translate(args)
     from diagnoser.commands import _ruletests
 
     return _ruletests.run(args)
@@ -62,7 +65,10 @@ def _parser() -> Parser:
     parser = Parser("diagnose rules", DESCRIPTION, "DIAGNOSE_RULES", usage="diagnose rules ACTION [OPTION ...]")
     parser.add_argument("action", metavar="ACTION", nargs="?", type=one_of(_ACTIONS), help=", ".join(_ACTIONS))
     parser.add_argument(
-        "what", metavar="WHAT", nargs="*", help="test: files, folders or ids; score: cases; new: the id"
+        "what",
+        metavar="WHAT",
+        nargs="*",
+        help="test: files, folders or ids; score: cases; new: the id; translate: the language",
     )
     parser.add_argument(
         "--format",
@@ -74,12 +80,36 @@ def _parser() -> Parser:
     parser.add_argument("-o", "--output", metavar="FILE", help="list, schema, score, export: write there")
     parser.add_argument("--coverage", action="store_true", help="test: say which conditions no example decides")
     parser.add_argument("--junit", metavar="FILE", help="test: write results as JUnit XML too")
-    parser.add_argument("--dir", metavar="DIR", help="new: folder of rules (default: rules)")
+    parser.add_argument("--dir", metavar="DIR", help="new, translate: folder of rules (default: rules)")
+    parser.add_argument("--check", action="store_true", help="translate: write nothing, exit 1 when something is due")
     from diagnoser.commands import _exportoptions
 
     _exportoptions.add(parser)
     add_common(parser)
     return parser
+
+
+def _translate(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from diagnoser.commands import _languagefiles
+    from diagnoser.knowledge.paths import rules_dir
+    from diagnoser.language import ORIGINAL
+
+    if len(args.what) != 1 or not args.what[0].replace("-", "").isalpha() or args.what[0] == ORIGINAL:
+        raise CommandError("rules translate: give the code of one language, such as zh")
+    folder = Path(args.dir) if args.dir else rules_dir()
+    if not folder.is_dir():
+        raise CommandError(f"rules translate: --dir {folder}: no such folder")
+    wanted = _languagefiles.wanted(folder)
+    missing, stale, changed = _languagefiles.renew(args.what[0], folder, wanted, args.check)
+    for word, texts in (("not translated", missing), ("stale", stale)):
+        for text in texts if args.verbose or args.check else ():
+            _terminal.say(f"{word}: {text}")
+    if not args.quiet:
+        done = sum(map(len, wanted.values())) - len(missing)
+        _terminal.say(f"{done} texts translated, {len(missing)} not, {len(stale)} stale; {changed} files written")
+    return int(args.check and bool(missing or stale))
 
 
 def _list(args: argparse.Namespace) -> int:

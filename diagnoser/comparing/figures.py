@@ -8,6 +8,7 @@ from diagnoser.comparing.significance import LEAST, compare
 from diagnoser.comparison import FigureChange
 from diagnoser.figurerows import FigureRow, SpreadRow
 from diagnoser.findings import RunReport
+from diagnoser.language import ENGLISH, Say
 
 #: Which way is better under the same load; figures that are not here have no good direction.
 BETTER = {
@@ -30,15 +31,15 @@ _LEAST_ABSOLUTE = {"ratio": 0.01, "requests": 1.0, "events": 0.5}
 _PER_LINE = {"events": "events/min"}
 
 
-def changes(before: Sequence[RunReport], after: Sequence[RunReport]) -> list[FigureChange]:
-    """Return every figure that either side has, in the order of the report."""
+def changes(before: Sequence[RunReport], after: Sequence[RunReport], say: Say = ENGLISH) -> list[FigureChange]:
+    """Return every figure that either side has, in the order of the report; reasons in the language of ``say``."""
     names = dict.fromkeys(name for run in (*before, *after) for name in run.figures)
     pairs = [(_rows(before, name), _rows(after, name)) for name in names]
     tested = sum(all(row.blocks for row in (*old, *new)) for old, new in pairs if old and new)
-    out = [_change(old, new, LEVEL / max(1, tested)) for old, new in pairs]
+    out = [_change(old, new, LEVEL / max(1, tested), say) for old, new in pairs]
     latencies = dict.fromkeys(name for run in (*before, *after) for name in run.spreads)
     for name in latencies:
-        out += _latency(_spread(before, name), _spread(after, name))
+        out += _latency(_spread(before, name), _spread(after, name), say)
     return out
 
 
@@ -51,7 +52,7 @@ def _spread(runs: Iterable[RunReport], name: str) -> SpreadRow | None:
     return max(rows, key=lambda row: row.count, default=None)
 
 
-def _change(old: list[FigureRow], new: list[FigureRow], level: float) -> FigureChange:
+def _change(old: list[FigureRow], new: list[FigureRow], level: float, say: Say) -> FigureChange:
     some = (old or new)[0]
     cut = all(row.blocks for row in (*old, *new))
     before, after = _level(old, cut), _level(new, cut)
@@ -61,19 +62,20 @@ def _change(old: list[FigureRow], new: list[FigureRow], level: float) -> FigureC
         some.name, some.title, unit, before, after, _share(before, after), "unknown", "", "", samples, [0.0, 0.0], None
     )
     if not old or not new:
-        change.reason = f"only {'after' if new else 'before'} prints it"
+        change.reason = say("only after prints it") if new else say("only before prints it")
         return change
     if cut and [row.blocks for row in old] == [row.blocks for row in new]:
         change.state, change.reason = "same", "identical"
         return change
     if not cut:
-        change.reason = "too few samples under load" if min(samples) < 2 * LEAST else "no stretches are kept of it"
+        few = min(samples) < 2 * LEAST
+        change.reason = say("too few samples under load") if few else say("no stretches are kept of it")
         return change
     shown = compare([row.blocks for row in old], [row.blocks for row in new])
     change.blocks = [round(worth, 1) for worth in shown.worth]
     change.p = shown.p
     if shown.p is None:
-        change.reason = "it drifts: no level to compare" if shown.drifts else _too_few(shown.worth)
+        change.reason = say("it drifts: no level to compare") if shown.drifts else _too_few(shown.worth, say)
         return change
     assert before is not None and after is not None  # both sides have rows
     if shown.p > level or _small(before, after, some.unit):
@@ -84,11 +86,12 @@ def _change(old: list[FigureRow], new: list[FigureRow], level: float) -> FigureC
     return change
 
 
-def _too_few(worth: tuple[float, float]) -> str:
-    return f"worth {min(worth):.0f} independent stretches, {LEAST:.0f} needed"
+def _too_few(worth: tuple[float, float], say: Say) -> str:
+    told = say("worth {count} independent stretches, {least} needed")
+    return told.format(count=f"{min(worth):.0f}", least=f"{LEAST:.0f}")
 
 
-def _latency(old: SpreadRow | None, new: SpreadRow | None) -> Iterable[FigureChange]:
+def _latency(old: SpreadRow | None, new: SpreadRow | None, say: Say) -> Iterable[FigureChange]:
     some = old or new
     assert some is not None  # the name came from one of both
     labels = dict.fromkeys(label for row in (old, new) if row is not None for label in row.percentiles)
@@ -102,11 +105,13 @@ def _latency(old: SpreadRow | None, new: SpreadRow | None) -> Iterable[FigureCha
             name, title, some.unit, before, after, _share(before, after), "unknown", "", "", counts, [], None
         )
         if was is None or now is None:
-            change.reason = f"only {'after' if now else 'before'} has it"
+            change.reason = say("only after has it") if now else say("only before has it")
         elif None in was or None in now:
-            change.reason = f"too few requests to bound {label}, or only the percentile is known"
+            told = say("too few requests to bound {percentile}, or only the percentile is known")
+            change.reason = told.format(percentile=label)
         elif old is not None and new is not None and old.medium != new.medium:
-            change.reason = f"measured by {old.medium} before and by {new.medium} after"
+            told = say("measured by {before} before and by {after} after")
+            change.reason = told.format(before=old.medium, after=new.medium)
         else:
             change.state = _apart(was, now)
             # Lengths of prompts and answers are the load, and no outcome.

@@ -8,31 +8,34 @@ from collections.abc import Iterable, Sequence
 from diagnoser.comparing import configuration, figures, verdict
 from diagnoser.comparison import COMPARISON_VERSION, BootChange, Comparison, FindingChange, NewMessage, Side
 from diagnoser.findings import Finding, Report, RunReport
+from diagnoser.language import ENGLISH, Say, phrase
 
 #: Phases of the start, in their order, with what people call them.
 BOOT = {
-    "boot.weights_seconds": "reading the weights",
-    "boot.compile_seconds": "torch.compile",
-    "boot.graphs_seconds": "capturing graphs",
-    "boot.engine_seconds": "profiling, KV cache, warm-up",
-    "boot.ready_seconds": "start until ready",
+    "boot.weights_seconds": phrase("reading the weights"),
+    "boot.compile_seconds": phrase("torch.compile"),
+    "boot.graphs_seconds": phrase("capturing graphs"),
+    "boot.engine_seconds": phrase("profiling, KV cache, warm-up"),
+    "boot.ready_seconds": phrase("start until ready"),
 }
 
 _MOST_MESSAGES = 50
 _SEVERITIES = ("info", "warning", "critical")
 
 
-def compare_reports(before: Sequence[Report], after: Sequence[Report], tool: dict[str, str]) -> Comparison:
-    """Compare what two sides' reports say. Neither side may be empty."""
+def compare_reports(
+    before: Sequence[Report], after: Sequence[Report], tool: dict[str, str], say: Say = ENGLISH
+) -> Comparison:
+    """Compare what two sides' reports say. Neither side may be empty. Sentences are in the language of ``say``."""
     old, new = chosen(before), chosen(after)
-    rows = figures.changes(old, new)
+    rows = figures.changes(old, new, say)
     found = _findings(before, after)
     differing = configuration.differences(old[-1], new[-1]) if old and new else []
-    load_state, load_text = verdict.load(rows)
+    load_state, load_text = verdict.load(rows, say)
     ends = (old[-1].end if old else "", new[-1].end if new else "")
-    answer, by = verdict.judge(rows, found, ends, load_state)
+    answer, by = verdict.judge(rows, found, ends, load_state, say)
     seen = (bool(old) and configuration.seen(old[-1]), bool(new) and configuration.seen(new[-1]))
-    state, text = verdict.attribute(differing, seen, load_state)
+    state, text = verdict.attribute(differing, seen, load_state, say)
     return Comparison(
         COMPARISON_VERSION,
         dict(tool),
@@ -47,7 +50,7 @@ def compare_reports(before: Sequence[Report], after: Sequence[Report], tool: dic
         differing,
         rows,
         found,
-        _boot(old, new),
+        _boot(old, new, say),
         _messages(before, after),
     )
 
@@ -113,12 +116,12 @@ def _rank(severity: str) -> int:
     return _SEVERITIES.index(severity) if severity in _SEVERITIES else -1
 
 
-def _boot(before: Sequence[RunReport], after: Sequence[RunReport]) -> list[BootChange]:
+def _boot(before: Sequence[RunReport], after: Sequence[RunReport], say: Say) -> list[BootChange]:
     out = []
     for name, title in BOOT.items():
         values = [_median(run.facts.get(name) for run in runs) for runs in (before, after)]
         if values != [None, None]:
-            out.append(BootChange(name, title, *values))
+            out.append(BootChange(name, say(title), *values))
     return out
 
 

@@ -14,6 +14,7 @@ from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
 from diagnoser.evidence.pods import Dest, Pods, plain_dest
 from diagnoser.evidence.samples import Budget, Sampler
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import phrase
 from diagnoser.model import Gap, Problem, Record, Run
 from diagnoser.observations import Claim, Observation
 
@@ -166,7 +167,8 @@ class Collector:
         if not run.engine and run.records:
             run.engine = self.engine
         elif run.engine and run.engine != self.engine:
-            run.assumed.append(f"--engine {self.engine} was given, but this is a log of {run.engine}: judged as such")
+            told = phrase("--engine {given} was given, but this is a log of {shown}: judged as such")
+            run.assumed.append((told, {"given": self.engine, "shown": run.engine}))
 
     def _release(self, life: Lifetime) -> None:
         """Give a run the records that were held back: it has gone on, or nothing followed."""

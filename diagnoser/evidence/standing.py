@@ -14,6 +14,7 @@ from diagnoser.evidence.collect import KERNEL_AFTER, Collector
 from diagnoser.evidence.lifetime import Lifetime
 from diagnoser.evidence.news import News
 from diagnoser.evidence.shares import Shares
+from diagnoser.language import phrase
 from diagnoser.model import Record, Run
 from diagnoser.times import duration
 from diagnoser.values import dataclass, replace
@@ -112,8 +113,8 @@ class Standing(Collector):
         for run in self.runs:
             run.events = self._bygone(run).joined(run.events)
             if self._bygone(run).shortened and self.window is not None:
-                told = f"the last {duration(self.window)} of this run and what its launch said (--window)"
-                run.assumed.append(f"judged by {told}")
+                told = phrase("judged by the last {time} of this run and what its launch said (--window)")
+                run.assumed.append((told, {"time": duration(self.window)}))
         self._past.clear()
         return super().finish()
 

@@ -8,6 +8,7 @@ from diagnoser.evidence.metered import Metered
 from diagnoser.evidence.scrapes import in_pod
 from diagnoser.evidence.telemetry import in_clock
 from diagnoser.knowledge.vocabulary import ENGINES
+from diagnoser.language import phrase
 from diagnoser.model import Run
 
 #: Scrapes and measurements this long before a run began, or after its last line, may still speak of it, seconds.
@@ -25,7 +26,10 @@ def spoken_of(one: Metered, runs: Sequence[Run], alone: bool) -> Run | None:
         return None
     if one.writer in ENGINES and len(fitting) > 1 and all(_far(run, one) for run in fitting):
         fitting[-1].assumed.append(
-            f"no time tells of which of {len(fitting)} runs the metrics are: taken for the last one's"
+            (
+                phrase("no time tells of which of {count} runs the metrics are: taken for the last one's"),
+                {"count": len(fitting)},
+            )
         )
     return run_at(fitting, one.started, one.ended) if fitting else None
 

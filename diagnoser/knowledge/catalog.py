@@ -9,6 +9,7 @@ from diagnoser.knowledge.catalog_tables import CatalogTables
 from diagnoser.knowledge.flag_story import flag_story, nearest_flag, owners
 from diagnoser.knowledge.records import Default, Env, Flag, Spelled
 from diagnoser.knowledge.versions import Position, VersionList, range_text
+from diagnoser.language import ENGLISH, Say
 
 
 class Unresolved:
@@ -203,6 +204,6 @@ class Catalog(CatalogTables):
         """Return the flag of this engine that somebody who wrote ``name`` may have meant."""
         return nearest_flag(self, engine, name, version)
 
-    def flag_story(self, engine: str, name: str, version: str | None) -> str:
+    def flag_story(self, engine: str, name: str, version: str | None, say: Say = ENGLISH) -> str:
         """Say in a few words what is the matter with a flag at a version; "" when nothing is."""
-        return flag_story(self, engine, name, version)
+        return flag_story(self, engine, name, version, say)

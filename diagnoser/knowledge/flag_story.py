@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 
 from diagnoser.knowledge.records import Flag, Spelled
 from diagnoser.knowledge.words import nearest
+from diagnoser.language import ENGLISH, Say, phrase
 
 if TYPE_CHECKING:
     from diagnoser.knowledge.catalog import Catalog
 
 #: Engine to its name with an article before it.
-NAMES = {"vllm": "a vLLM", "sglang": "an SGLang", "sglang-router": "an SGLang router", "vllm-router": "a vLLM router"}
+NAMES = {
+    "vllm": phrase("a vLLM"),
+    "sglang": phrase("an SGLang"),
+    "sglang-router": phrase("an SGLang router"),
+    "vllm-router": phrase("a vLLM router"),
+}
 
 
 def owners(catalog: Catalog, name: str) -> list[str]:
@@ -44,7 +50,7 @@ def counterpart(catalog: Catalog, engine: str, name: str, version: str | None) -
     return None
 
 
-def flag_story(catalog: Catalog, engine: str, name: str, version: str | None) -> str:
+def flag_story(catalog: Catalog, engine: str, name: str, version: str | None, say: Say = ENGLISH) -> str:
     """Say what is the matter with a flag at a version (None: not known), without naming the flag itself.
 
     "" when the version accepts it and nothing speaks against it; otherwise such as "removed after 0.9.2, use --x",
@@ -54,8 +60,8 @@ def flag_story(catalog: Catalog, engine: str, name: str, version: str | None) ->
     if found is None:
         short_for = catalog.flag(engine, name)
         if short_for:
-            return flag_story(catalog, engine, short_for.name, version)
-        return _foreign(catalog, engine, name, version)
+            return flag_story(catalog, engine, short_for.name, version, say)
+        return _foreign(catalog, engine, name, version, say)
     flag, spelled = found
     versions = catalog.version_list(engine)
     position = versions.position(version) if versions and version else None
@@ -65,39 +71,45 @@ def flag_story(catalog: Catalog, engine: str, name: str, version: str | None) ->
         deprecated = flag.deprecated_in and (
             position is None or position.low >= versions.first_index(flag.deprecated_in)
         )
-        return f"deprecated since {flag.deprecated_in}{_instead(flag, spelled)}" if deprecated else ""
+        told = say("deprecated since {version}").format(version=flag.deprecated_in)
+        return told + _instead(flag, spelled, say) if deprecated else ""
+    comes = say("comes with {version}").format(version=spelled.first)
+    removed = say("removed after {version}").format(version=spelled.last) + _instead(flag, spelled, say)
     if position and position.low < versions.first_index(spelled.first):
-        return f"comes with {spelled.first}"
+        return comes
     if position and spelled.last and position.high > versions.last_index(spelled.last):
-        return f"removed after {spelled.last}{_instead(flag, spelled)}"
+        return removed
     if position:
-        return f"is missing in {version} (exists before and after)"
-    parts = [] if versions.first_index(spelled.first) == 0 else [f"comes with {spelled.first}"]
+        return say("is missing in {version} (exists before and after)").format(version=version)
+    parts = [] if versions.first_index(spelled.first) == 0 else [comes]
     if spelled.last:
-        parts.append(f"removed after {spelled.last}{_instead(flag, spelled)}")
+        parts.append(removed)
     return "; ".join(parts)
 
 
-def _instead(flag: Flag, spelled: Spelled) -> str:
+def _instead(flag: Flag, spelled: Spelled, say: Say) -> str:
     if flag.replaced_by.startswith("none"):
-        return f", no successor{flag.replaced_by[4:]}"
+        return say(", no successor") + flag.replaced_by[4:]
     if flag.replaced_by:
-        return f", use {flag.replaced_by}"
+        return say(", use {flag}").format(flag=flag.replaced_by)
     # An alias that went while the flag stayed.
-    return f", use {flag.name}" if spelled.last != flag.last and spelled.name != flag.name else ""
+    gone = spelled.last != flag.last and spelled.name != flag.name
+    return say(", use {flag}").format(flag=flag.name) if gone else ""
 
 
-def _foreign(catalog: Catalog, engine: str, name: str, version: str | None) -> str:
+def _foreign(catalog: Catalog, engine: str, name: str, version: str | None, say: Say) -> str:
     """Tell whose flag it is, or that it is nobody's."""
     others = owners(catalog, name)
     ours = NAMES.get(engine, f"the {engine}").split(" ", 1)[1]
     if others:
-        owner = f"is {NAMES.get(others[0], others[0])} flag"
+        owner = say("is {engine} flag").format(engine=say(NAMES.get(others[0], others[0])))
         if not catalog.version_list(engine):
             return owner
         twin = counterpart(catalog, engine, name, version)
-        return f"{owner}; {ours}'s is {twin}" if twin else f"{owner}; {ours} has none of that name"
+        if twin:
+            return say("{owner}; {engine}'s is {flag}").format(owner=owner, engine=ours, flag=twin)
+        return say("{owner}; {engine} has none of that name").format(owner=owner, engine=ours)
     if not catalog.version_list(engine):
         return ""
     close = nearest_flag(catalog, engine, name, version)
-    return f"never existed; nearest is {close}" if close else "never existed"
+    return say("never existed; nearest is {flag}").format(flag=close) if close else say("never existed")

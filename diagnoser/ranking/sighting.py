@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from diagnoser.findings import Evidence
+from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.rules.model import CONFIDENCES, Node, Rule
 from diagnoser.values import dataclass, field
 
 #: Fewer rows than this behind a condition over samples prove little.
 FEW_SAMPLES = 5
+
+#: Seconds of a unit of time -> its plural and its singular, and a part of a loaded stretch.
+_SPANS = {
+    3600.0: (phrase("{count} hours"), phrase("{count} hour")),
+    60.0: (phrase("{count} minutes"), phrase("{count} minute")),
+    1.0: (phrase("{count} seconds"), phrase("{count} second")),
+}
+_PARTS = {
+    3600.0: phrase("{part} of {whole} loaded hours"),
+    60.0: phrase("{part} of {whole} loaded minutes"),
+    1.0: phrase("{part} of {whole} loaded seconds"),
+}
 
 
 @dataclass(slots=True, frozen=True)
@@ -82,39 +95,40 @@ def confidence_of(start: str, supports: int, kinds: int, samples: int | None) ->
     return CONFIDENCES[max(level, 0)]
 
 
-def window_text(window: Window) -> str:
+def window_text(window: Window, say: Say = ENGLISH) -> str:
     """Say when and how long: "10:19 - 10:41, 22 of 36 loaded minutes · 132 samples"."""
     when = " - ".join(dict.fromkeys(time for time in (window.start, window.end) if time))
-    long = _lasted(window.seconds, window.loaded)
-    parts = [", ".join(part for part in (when, long) if part)]
+    long = _lasted(window.seconds, window.loaded, say)
+    parts = [say("{when}, {duration}").format(when=when, duration=long) if when and long else when or long]
     if window.samples is not None:
-        few = "only " if window.samples < FEW_SAMPLES else ""
-        parts.append(f"{few}{window.samples:,} {'sample' if window.samples == 1 else 'samples'}")
+        told = say("{count} sample") if window.samples == 1 else say("{count} samples")
+        samples = told.format(count=f"{window.samples:,}")
+        parts.append(say("only {samples}").format(samples=samples) if window.samples < FEW_SAMPLES else samples)
     if window.events:
-        parts.append("once" if window.events == 1 else f"{window.events:,} times")
+        parts.append(say("once") if window.events == 1 else say("{count} times").format(count=f"{window.events:,}"))
     return " · ".join(part for part in parts if part)
 
 
-def _lasted(seconds: float, loaded: float) -> str:
+def _lasted(seconds: float, loaded: float, say: Say) -> str:
     if seconds <= 0:
         return ""
     if loaded <= 0:
-        return _span(seconds)
+        return _span(seconds, say)
     # Rounding and coarse rows may make the part a little longer than the whole.
     whole = max(seconds, loaded)
-    size, unit = _unit(whole)
-    part = _number(seconds / size) if seconds >= size else _span(seconds)
-    return f"{part} of {_number(whole / size)} loaded {unit}"
+    size = _unit(whole)
+    part = _number(seconds / size) if seconds >= size else _span(seconds, say)
+    return say(_PARTS[size]).format(part=part, whole=_number(whole / size))
 
 
-def _span(seconds: float) -> str:
-    size, unit = _unit(seconds)
+def _span(seconds: float, say: Say) -> str:
+    size = _unit(seconds)
     number = _number(seconds / size)
-    return f"{number} {unit.removesuffix('s') if number == '1' else unit}"
+    return say(_SPANS[size][number == "1"]).format(count=number)
 
 
-def _unit(seconds: float) -> tuple[float, str]:
-    return (3600.0, "hours") if seconds >= 7200 else (60.0, "minutes") if seconds >= 120 else (1.0, "seconds")
+def _unit(seconds: float) -> float:
+    return 3600.0 if seconds >= 7200 else 60.0 if seconds >= 120 else 1.0
 
 
 def _number(value: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from diagnoser.findings import Finding, Plan
+from diagnoser.language import ENGLISH
 from diagnoser.remedies.context import Context
 from diagnoser.remedies.plan import next_experiment
 from diagnoser.remedies.proposals import Proposal, proposals
@@ -25,7 +26,7 @@ def recommend(findings: Sequence[Finding], rules: Mapping[str, Rule], contexts: 
         for finding in findings
         if finding.id in rules and finding.runs and finding.runs[-1] in contexts
     }
-    settled = settle(findings, proposed)
+    settled = settle(findings, proposed, next((one.say for one in contexts.values()), ENGLISH))
     for finding in findings:
         finding.remedies = [one.advice for one in settled.get(finding.id, [])]
     return next_experiment(findings, settled, contexts)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from diagnoser.knowledge.catalog import UNRESOLVED, Catalog
 from diagnoser.knowledge.records import Flag
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import ENGLISH, Say
 from diagnoser.model import Run
 from diagnoser.rules.model import Node
 from diagnoser.values import dataclass
@@ -31,13 +32,14 @@ class Judge(Protocol):
 
 @dataclass(slots=True, frozen=True)
 class Context:
-    """One run. ``render`` fills the placeholders of a rule's text."""
+    """One run. ``render`` fills the placeholders of a rule's text, in the language of ``say``."""
 
     run: Run
     judge: Judge
     catalog: Catalog
     vocabulary: Vocabulary
     render: Callable[[str], str]
+    say: Say = ENGLISH
 
     @property
     def engine(self) -> str:

@@ -10,7 +10,7 @@ from diagnoser.knowledge.versions import range_text
 from diagnoser.knowledge.vocabulary import Knob
 from diagnoser.remedies.context import TITLES, Context, Setting, same, setting, shown
 from diagnoser.remedies.switches import switched
-from diagnoser.remedies.unnamed import without_engine
+from diagnoser.remedies.unnamed import said_range, without_engine
 from diagnoser.remedies.values import accepts, is_whole, rounded, stepped
 from diagnoser.rules.model import Remedy, Rule
 from diagnoser.values import dataclass
@@ -172,5 +172,5 @@ def _with_versions(text: str, versions: str, context: Context) -> str:
     """Say for which versions something is when the version at hand is not known."""
     if not versions:
         return text
-    note = f"{TITLES.get(context.engine, context.engine)} {versions}"
+    note = f"{TITLES.get(context.engine, context.engine)} {said_range(versions, context.say)}"
     return f"{text} ({note})" if text else note

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from diagnoser.findings import Advice, Finding
+from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.remedies.proposals import Proposal
 from diagnoser.values import replace
 
-_WORDS = {1: "raise", -1: "lower", 0: "change"}
+_WISHES = {
+    1: phrase("{finding} alone would raise it"),
+    -1: phrase("{finding} alone would lower it"),
+    0: phrase("{finding} alone would change it"),
+}
 
 
-def settle(findings: Sequence[Finding], proposed: Mapping[str, Sequence[Proposal]]) -> dict[str, list[Proposal]]:
+def settle(
+    findings: Sequence[Finding], proposed: Mapping[str, Sequence[Proposal]], say: Say = ENGLISH
+) -> dict[str, list[Proposal]]:
     """Return the proposals that stay, by finding.
 
     Roots choose before consequences, each in rank order. Who comes later and would move a knob the other way, or set it
@@ -32,10 +39,10 @@ def settle(findings: Sequence[Finding], proposed: Mapping[str, Sequence[Proposal
             elif _contrary(winners[subject][1], proposal):
                 against.setdefault(subject, {}).setdefault(finding.id, proposal.direction)
             elif finding.role == "root" and winners[subject][0] != finding.id:
-                kept[finding.id].append(_pointer(*winners[subject]))
+                kept[finding.id].append(_pointer(*winners[subject], say))
     for subject, losers in against.items():
         _, winner = winners[subject]
-        winner.advice = _noted(winner.advice, losers)
+        winner.advice = _noted(winner.advice, losers, say)
     return kept
 
 
@@ -45,13 +52,14 @@ def _contrary(winner: Proposal, other: Proposal) -> bool:
     return winner.advice.proposed != other.advice.proposed
 
 
-def _pointer(finding: str, winner: Proposal) -> Proposal:
+def _pointer(finding: str, winner: Proposal, say: Say) -> Proposal:
     name = winner.advice.flag or winner.advice.env or ""
-    words = f"{name} {winner.advice.proposed}" if winner.advice.proposed else name
-    return Proposal(Advice(None, None, f"{words}, as advised for {finding}", None, None, "", ""))
+    words = f"{name} {say(winner.advice.proposed)}" if winner.advice.proposed else name
+    said = say("{change}, as advised for {finding}").format(change=words, finding=finding)
+    return Proposal(Advice(None, None, said, None, None, "", ""))
 
 
-def _noted(advice: Advice, losers: Mapping[str, int]) -> Advice:
+def _noted(advice: Advice, losers: Mapping[str, int], say: Say) -> Advice:
     """Add who wants the opposite to the price of an advice."""
-    wishes = "; ".join(f"{finding} alone would {_WORDS[direction]} it" for finding, direction in losers.items())
-    return replace(advice, tradeoff=f"{advice.tradeoff}; {wishes}" if advice.tradeoff else wishes)
+    wishes = [say(_WISHES[direction]).format(finding=finding) for finding, direction in losers.items()]
+    return replace(advice, tradeoff=say("; ").join([advice.tradeoff, *wishes] if advice.tradeoff else wishes))

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diagnoser.findings import Advice
+from diagnoser.language import Say, phrase
 from diagnoser.remedies.context import TITLES, Context
 from diagnoser.rules.model import Remedy
 
-_VERBS = {"raise": "raise", "lower": "lower", "set": "set", "remove": "remove"}
+_VERBS = {
+    "raise": (phrase("Raise {knob}: {flags}"), phrase("Raise: {flags}")),
+    "lower": (phrase("Lower {knob}: {flags}"), phrase("Lower: {flags}")),
+    "set": (phrase("Set {knob}: {flags}"), phrase("Set: {flags}")),
+    "remove": (phrase("Remove {knob}: {flags}"), phrase("Remove: {flags}")),
+}
 
 
 def without_engine(remedy: Remedy, context: Context, text: str, tradeoff: str) -> Advice | None:
@@ -17,9 +23,10 @@ def without_engine(remedy: Remedy, context: Context, text: str, tradeoff: str) -
     if not names:
         return None
     knob = context.vocabulary.knobs.get(remedy.knob)
-    verb = _VERBS.get(remedy.by, "set").capitalize()
-    what = f"{verb} {knob.title}" if knob else verb
-    return Advice(None, None, f"{what}: {', '.join(names)}", None, None, text, tradeoff)
+    of_knob, alone = _VERBS.get(remedy.by, _VERBS["set"])
+    flags = ", ".join(names)
+    said = context.say(of_knob).format(knob=knob.title, flags=flags) if knob else context.say(alone).format(flags=flags)
+    return Advice(None, None, said, None, None, text, tradeoff)
 
 
 def _names(remedy: Remedy, context: Context) -> Iterator[str]:
@@ -29,8 +36,20 @@ def _names(remedy: Remedy, context: Context) -> Iterator[str]:
     for engine, names in flags.items():
         spelling = context.catalog.spelling(engine, names, None)
         if spelling is not None and (not remedy.engines or engine in remedy.engines):
-            range_ = f" {spelling.versions}" if spelling.versions else ""
+            range_ = f" {said_range(spelling.versions, context.say)}" if spelling.versions else ""
             yield f"{spelling.flag} ({TITLES.get(engine, engine)}{range_})"
     for engine, name in remedy.env:
         if not remedy.engines or engine in remedy.engines:
             yield f"{name} ({TITLES.get(engine, engine)})"
+
+
+def said_range(versions: str, say: Say) -> str:
+    """Say a range of versions, which comes as "up to 0.10.2", "0.9.0 to 0.12.0" or "0.5.20+"."""
+    first, to, last = versions.partition(" to ")
+    if not to:
+        return versions
+    return (
+        say("up to {last}").format(last=last)
+        if first == "up"
+        else say("{first} to {last}").format(first=first, last=last)
+    )

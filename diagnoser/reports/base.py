@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from diagnoser.findings import Report
+from diagnoser.language import ENGLISH, Say
 
 if TYPE_CHECKING:
     from diagnoser.story import Story
@@ -16,7 +17,8 @@ class RenderOptions(NamedTuple):
     ``width`` in terminal cells; ``color`` and ``unicode`` tell what the receiver can show; ``verbose`` asks for all
     evidence and every figure; ``unrecognised`` for every unknown message instead of the first few. ``story`` is
     given to formats that have a true ``STORY``: what happened over time, and the lines around the evidence. ``brief``
-    asks for one line a finding.
+    asks for one line a finding. ``say`` puts the fixed phrases of a page into the reader's language:
+    ``say("{count} more").format(count=n)``.
 
     For formats that build servers read: ``fail_on`` is the severity from which on a finding fails the job ("never":
     none does), ``exit_code`` what the process will return, ``folder`` the working directory.
@@ -32,6 +34,7 @@ class RenderOptions(NamedTuple):
     fail_on: str = "critical"
     exit_code: int | None = None
     folder: str = ""
+    say: Say = ENGLISH
 
 
 class Format(Protocol):

@@ -5,6 +5,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 
+#: Marks that no line begins with, and those that no line ends with.
+_CLOSING = frozenset(
+    "\u3001\u3002\uff0c\uff1b\uff1a\uff1f\uff01\uff09\u300b\u300d\u300f\u3011\u201d\u2019\u2026,.;:?!)]}%\"'/"
+)
+_OPENING = frozenset("\uff08\u300a\u300c\u300e\u3010\u201c\u2018([{\"'/")
+
 
 def cells(text: str) -> int:
     """How many terminal cells a text takes."""
@@ -50,13 +56,18 @@ def pad(text: str, width: int) -> str:
     return text + " " * (width - cells(text))
 
 
+def pad_left(text: str, width: int) -> str:
+    """Fill up with blanks on the left."""
+    return " " * (width - cells(text)) + text
+
+
 def wrap(text: str, width: int) -> list[str]:
-    """Break prose at blanks; a word longer than a line is broken hard, since nothing may leave the page."""
+    """Break prose at blanks and between CJK characters; a longer word is broken hard: nothing may leave the page."""
     width = max(8, width)
     out: list[str] = []
     current = ""
-    for word in text.split():
-        candidate = f"{current} {word}" if current else word
+    for word, joint in _words(text):
+        candidate = f"{current}{joint}{word}" if current else word
         if cells(candidate) <= width:
             current = candidate
             continue
@@ -67,6 +78,28 @@ def wrap(text: str, width: int) -> list[str]:
     if current or not out:
         out.append(current)
     return out
+
+
+def _words(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what may not be broken, and what joins it to the piece before: a blank, or nothing after a CJK character.
+
+    A line neither begins with a closing mark nor ends with an opening one.
+    """
+    for word in text.split():
+        if word.isascii():
+            yield word, " "
+            continue
+        start, joint = 0, " "
+        for at in range(1, len(word)):
+            before, after = word[at - 1], word[at]
+            if (_wide(before) or _wide(after)) and after not in _CLOSING and before not in _OPENING:
+                yield word[start:at], joint
+                start, joint = at, ""
+        yield word[start:], joint
+
+
+def _wide(char: str) -> bool:
+    return char > "\u2e7f" and _cells(char) == 2
 
 
 def _broken(word: str, width: int) -> Iterator[str]:

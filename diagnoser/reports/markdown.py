@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport
+from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport, Stage
+from diagnoser.language import Say
 from diagnoser.reports import comparedmarkdown
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
 from diagnoser.reports.summary import (
     answers,
-    ending,
     engine_name,
     focus,
     gpus,
@@ -21,8 +21,10 @@ from diagnoser.reports.summary import (
     profile,
     recognised,
     verdict,
+    which_run,
 )
 from diagnoser.reports.units import plural, quantity, span
+from diagnoser.reports.words import current, proposed
 
 NAME = "markdown"
 DESCRIPTION = "for a ticket or a step summary"
@@ -36,14 +38,16 @@ _MARKS = {"pass": "x", "fail": " ", "unknown": " "}
 def render(report: Report, options: RenderOptions) -> str:
     """Headings, lists and fenced blocks only: they survive every tracker. Log text stands in code, never in prose."""
     run = focus(report) if recognised(report) else None
-    parts = [*_head(report, run)]
+    say = options.say
+    parts = [*_head(report, run, say)]
     if run is not None and run.figures:
-        parts.append(_figures(run))
+        parts.append(_figures(run, options.say))
     if run is not None and run.spreads:
-        parts.append(_spreads(run))
+        parts.append(_spreads(run, options.say))
     if run is not None and run.objectives:
-        parts.append("\n".join(f"- **objective**: {markdown(objective(one))}" for one in run.objectives))
-    parts += comparedmarkdown.stand_out(report.odd)
+        told = [markdown(objective(one, say=say)) for one in run.objectives]
+        parts.append("\n".join(f"- **{say('objective')}**: {text}" for text in told))
+    parts += comparedmarkdown.stand_out(report.odd, say)
     known = {finding.id for finding in report.findings}
     place = 0
     for finding in report.findings:
@@ -51,56 +55,61 @@ def render(report: Report, options: RenderOptions) -> str:
             place += 1
             parts += _finding(report, finding, place, options)
     if recognised(report) and (not report.findings or report.healthy):
-        parts.append(markdown(looked(report)))
+        parts.append(markdown(looked(report, say)))
     if report.baseline is not None:
-        parts += comparedmarkdown.section(report.baseline)
+        parts += comparedmarkdown.section(report.baseline, say)
     if report.plan is not None:
-        parts += _plan(report.plan)
+        parts += _plan(report.plan, say)
     parts += [*_unseen(report, options)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _head(report: Report, run: RunReport | None) -> Iterator[str]:
-    yield f"## diagnose: {markdown(verdict(report))}"
+def _head(report: Report, run: RunReport | None, say: Say) -> Iterator[str]:
+    yield f"## diagnose: {markdown(verdict(report, say))}"
     if run is None:
         return
     items = [
-        engine_name(run),
+        engine_name(run, say),
         line(str(run.facts.get("model.name") or "")),
         gpus(run.facts),
         parallelism(run.facts),
-        f"run {report.runs.index(run) + 1} of {len(report.runs)}, {ending(report, run)}",
+        which_run(report, run, say),
         span(run.started, run.ended),
     ]
-    scrapes = f" · {plural(run.scrapes, 'scrape')}" if run.scrapes else ""
+    scrapes = f" · {plural(run.scrapes, 'scrape', say=say)}" if run.scrapes else ""
     yield "\n".join(
         [
-            f"- **server**: {markdown(' · '.join(item for item in items if item))}",
-            f"- **read**: {', '.join(code(source.name) for source in report.inputs)}{scrapes}",
-            *(f"- **alert**: {markdown(told)}" for told in answers(report)),
-            *(f"- **note**: {markdown(note)}" for note in run.notes),
-            f"- **stages**: {', '.join(_stage(stage.name, stage.state) for stage in report.stages)}",
+            f"- **{say('server')}**: {markdown(' · '.join(item for item in items if item))}",
+            f"- **{say('read')}**: {', '.join(code(source.name) for source in report.inputs)}{scrapes}",
+            *(f"- **{say('alert')}**: {markdown(told)}" for told in answers(report)),
+            *(f"- **{say('note')}**: {markdown(note)}" for note in run.notes),
+            f"- **{say('stages')}**: {', '.join(_stage(stage, say) for stage in report.stages)}",
         ]
     )
 
 
-def _stage(name: str, state: str) -> str:
-    return f"{markdown(name)} **{state}**" if state in ("cause", "suspect") else f"{markdown(name)} {state}"
+def _stage(stage: Stage, say: Say) -> str:
+    name, state = markdown(say(stage.name)), say(stage.state)
+    return f"{name} **{state}**" if stage.state in ("cause", "suspect") else f"{name} {state}"
 
 
-def _figures(run: RunReport) -> str:
-    head = ["| figure | median | max | min |", "|---|---:|---:|---:|"]
+def _figures(run: RunReport, say: Say) -> str:
+    head = [f"| {say('figure')} | {say('median')} | {say('max')} | {say('min')} |", "|---|---:|---:|---:|"]
     rows: list[str] = []
     for row in (row for name, row in run.figures.items() if not name.startswith("profile.")):
         unit = " tok/s" if row.unit == "tokens/s" else ""
-        cells = (quantity(value, row.unit) for value in (row.median, row.max, row.min))
+        cells = (quantity(value, row.unit, say) for value in (row.median, row.max, row.min))
         rows.append(f"| {markdown(row.title)}{unit} | {' | '.join(cells)} |")
-    profiled = f"profile: {markdown(profile(run))}" if profile(run) else ""
+    told = profile(run, say)
+    profiled = f"{say('profile:')} {markdown(told)}" if told else ""
     return "\n\n".join(filter(None, ["\n".join(head + rows) if rows else "", profiled]))
 
 
-def _spreads(run: RunReport) -> str:
-    rows = ["| per request | mean | p50 | p90 | p99 | of |", "|---|---:|---:|---:|---:|---:|"]
+def _spreads(run: RunReport, say: Say) -> str:
+    rows = [
+        f"| {say('per request')} | {say('mean')} | p50 | p90 | p99 | {say('of')} |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
     for row in run.spreads.values():
         known = [row.mean, *(row.percentiles.get(name, [None])[0] for name in ("p50", "p90", "p99"))]
         values = ("-" if value is None else quantity(value, row.unit) for value in known)
@@ -109,24 +118,24 @@ def _spreads(run: RunReport) -> str:
 
 
 def _finding(report: Report, finding: Finding, place: int, options: RenderOptions) -> Iterator[str]:
-    yield f"### {place}. {finding.severity.upper()}: {markdown(finding.title)}"
-    role = "root cause" if finding.role == "root" else "consequence"
-    yield " · ".join(
-        [code(finding.id), role, finding.confidence] + ([markdown(finding.window)] if finding.window else [])
-    )
+    say = options.say
+    yield f"### {place}. {say(finding.severity).upper()}: {markdown(finding.title)}"
+    role = say("root cause") if finding.role == "root" else say("consequence")
+    items = [code(finding.id), role, say(finding.confidence)]
+    yield " · ".join(items + ([markdown(finding.window)] if finding.window else []))
     yield "\n\n".join(markdown(text) for text in [*lines(finding.meaning), *lines(finding.impact)] if text.strip())
-    yield _evidence(finding.evidence, len(finding.evidence) if options.verbose else _EVIDENCE_SHOWN)
+    yield _evidence(finding.evidence, len(finding.evidence) if options.verbose else _EVIDENCE_SHOWN, say)
     below = [other for other in report.findings if other.explained_by == finding.id and other.id != finding.id]
     if below:
-        yield "Explains:\n\n" + "\n".join(f"- {code(other.id)} {markdown(other.title)}" for other in below)
+        yield f"{say('Explains:')}\n\n" + "\n".join(f"- {code(other.id)} {markdown(other.title)}" for other in below)
     if finding.remedies:
-        label = "Fix, one at a time" if len(finding.remedies) > 1 else "Fix"
-        yield f"**{label}**\n\n" + "\n".join(f"{i}. {_advice(item)}" for i, item in enumerate(finding.remedies, 1))
+        label = say("Fix, one at a time") if len(finding.remedies) > 1 else say("Fix")
+        yield f"**{label}**\n\n" + "\n".join(f"{i}. {_advice(item, say)}" for i, item in enumerate(finding.remedies, 1))
     if finding.verify:
-        yield f"**Verify**: {markdown(' '.join(lines(finding.verify)))}"
+        yield f"**{say('Verify')}**: {markdown(' '.join(lines(finding.verify)))}"
 
 
-def _evidence(evidence: list[Evidence], most: int) -> str:
+def _evidence(evidence: list[Evidence], most: int, say: Say) -> str:
     if not evidence:
         return ""
     texts = []
@@ -136,25 +145,26 @@ def _evidence(evidence: list[Evidence], most: int) -> str:
         cut = text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
         texts.append("  ".join(part for part in (where, item.time or "", cut) if part))
     if len(evidence) > most:
-        texts.append(f"… {len(evidence) - most} more")
+        texts.append(f"… {say('{count} more').format(count=len(evidence) - most)}")
     return fence(texts)
 
 
-def _advice(item: Advice) -> str:
+def _advice(item: Advice, say: Say) -> str:
     if item.action:
         said = markdown(" ".join(lines(item.action)))
     else:
         said = code(item.flag or item.env or "")
-        said += f": {code(item.current)} →" if item.current and item.proposed else " →" if item.proposed else ""
-        said += f" {code(item.proposed)}" if item.proposed else ""
+        now, then = current(item.current or "", say), proposed(item.proposed or "", say)
+        said += f": {code(now)} →" if now and then else " →" if then else ""
+        said += f" {code(then)}" if then else ""
     reasons = [" ".join(lines(item.text))] if item.text else []
-    reasons += [f"costs: {' '.join(lines(item.tradeoff))}"] if item.tradeoff else []
-    return said + (f" ({markdown('; '.join(reasons))})" if reasons else "")
+    reasons += [say("costs: {what}").format(what=" ".join(lines(item.tradeoff)))] if item.tradeoff else []
+    return said + (f" ({markdown(say('; ').join(reasons))})" if reasons else "")
 
 
-def _plan(plan: Plan) -> Iterator[str]:
-    yield "### Next experiment"
-    yield f"One change, for {code(plan.finding)}, under the same load."
+def _plan(plan: Plan, say: Say) -> Iterator[str]:
+    yield f"### {say('Next experiment')}"
+    yield say("One change, for {finding}, under the same load.").format(finding=code(plan.finding))
     difference = [f"- {word}" for word in pairs(plan.remove)] + [f"+ {word}" for word in pairs([*plan.env, *plan.add])]
     if difference:
         yield fence(difference, "diff")
@@ -163,35 +173,38 @@ def _plan(plan: Plan) -> Iterator[str]:
 
 
 def _unseen(report: Report, options: RenderOptions) -> Iterator[str]:
+    say = options.say
     if report.checklist and recognised(report):
-        yield "### Checklist"
+        yield f"### {say('Checklist')}"
         yield "\n".join(
-            f"- [{_MARKS[check.state]}] {markdown(check.id)} {markdown(check.title)}: {check.state}"
+            f"- [{_MARKS[check.state]}] {markdown(check.id)} {say.pair(markdown(check.title), say(check.state))}"
             + (f" ({markdown(check.reason)})" if check.reason else "")
             for check in report.checklist
             if check.state in _MARKS
         )
     needs: dict[str, set[str]] = {}
     for item in report.unknown:
-        needs.setdefault(item.needs or "more of the log", set()).add(item.rule or item.symptom)
+        needs.setdefault(item.needs or say("more of the log"), set()).add(item.rule or item.symptom)
     if needs and recognised(report):
-        yield "### Not observed"
-        yield "\n".join(f"- {markdown(need)}: would decide {_names(sorted(rules))}" for need, rules in needs.items())
+        yield f"### {say('Not observed')}"
+        told = say("{needs}: would decide {rules}")
+        groups = [(markdown(need), _names(sorted(rules), say)) for need, rules in needs.items()]
+        yield "\n".join("- " + told.format(needs=need, rules=names) for need, names in groups)
     if report.unrecognised:
         every = options.verbose or options.unrecognised
         shown = report.unrecognised if every else report.unrecognised[:_UNRECOGNISED_SHOWN]
         rest = len(report.unrecognised) - len(shown)
-        yield "### Not recognised"
+        yield f"### {say('Not recognised')}"
         yield fence(
             [
                 f"{item.level} x{item.count}  {item.first.source}:{item.first.line}  {_short(item.template)}"
                 for item in shown
             ]
-            + ([f"… {rest} more"] if rest else [])
+            + ([f"… {say('{count} more').format(count=rest)}"] if rest else [])
         )
     problems = [(source.name, problem) for source in report.inputs for problem in source.problems]
     if problems:
-        yield "### Not readable"
+        yield f"### {say('Not readable')}"
         yield "\n".join(f"- {code(name)}: {markdown(problem)}" for name, problem in problems)
 
 
@@ -200,6 +213,6 @@ def _short(text: str) -> str:
     return text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
 
 
-def _names(names: list[str]) -> str:
-    shown = ", ".join(code(name) for name in names[:5])
-    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+def _names(names: list[str], say: Say) -> str:
+    shown, rest = ", ".join(code(name) for name in names[:5]), len(names) - 5
+    return say("{names} and {count} more").format(names=shown, count=rest) if rest > 0 else shown

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from diagnoser.figurerows import Objective
 from diagnoser.findings import Report, RunReport
+from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports.safe import line
 from diagnoser.reports.units import number, percent, plural, quantity
 
 ENGINES = {"vllm": "vLLM", "sglang": "SGLang", "sglang-router": "SGLang router", "vllm-router": "vLLM router"}
 ENDS = {
-    "clean": "stopped in order",
-    "crash": "crashed",
-    "killed": "killed from outside",
-    "running": "still serving at the end",
-    "cut": "the log ends during start-up",
+    "clean": phrase("stopped in order"),
+    "crash": phrase("crashed"),
+    "killed": phrase("killed from outside"),
+    "running": phrase("still serving at the end"),
+    "cut": phrase("the log ends during start-up"),
 }
 
 
@@ -24,7 +25,7 @@ def recognised(report: Report) -> bool:
     )
 
 
-def profile(run: RunReport) -> str:
+def profile(run: RunReport, say: Say = ENGLISH) -> str:
     """41 % communication kernels, 22 % GPU idle in the loop, median kernel 6 us: a profile in one line, "" without one.
 
     Of several profiles (one of each rank) the medians. Kernels of a class that takes nothing are not worth a word.
@@ -35,21 +36,31 @@ def profile(run: RunReport) -> str:
     ]
     parts += [f"{line(row.title)} {quantity(row.median, row.unit)}" for row in shown if row.unit == "seconds"]
     count = max((row.samples for row in shown), default=0)
-    return ", ".join(parts) + (f" (median of {count} profiles)" if count > 1 and parts else "")
+    told = ", ".join(parts)
+    return (
+        say("{profile} (median of {count} profiles)").format(profile=told, count=count) if count > 1 and parts else told
+    )
 
 
-def verdict(report: Report) -> str:
+def verdict(report: Report, say: Say = ENGLISH) -> str:
     """Return the answer in one line: the worst root cause, or that there is none."""
+    level, told = answer(report, say)
+    return say.pair(say(level), told) if level else told
+
+
+def answer(report: Report, say: Say = ENGLISH) -> tuple[str, str]:
+    """Return the severity of the worst root cause and its title; "" and a sentence where there is none."""
     roots = [finding for finding in report.findings if finding.role == "root"] or report.findings
     if roots:
         rest = sum(finding.severity != "info" for finding in roots[1:])
-        more = f" (and {rest} more)" if rest else ""
-        return f"{roots[0].severity}: {line(roots[0].title)}{more}"
+        title = line(roots[0].title)
+        told = say("{title} (and {count} more)").format(title=title, count=rest) if rest else title
+        return roots[0].severity, told
     if not recognised(report):
-        return "no trace of an inference server"
+        return "", say("no trace of an inference server")
     if report.healthy and (missed := _missed(report)):
-        return f"nothing found that explains the missed objective ({missed})"
-    return "nothing found" if report.healthy else "too little to tell"
+        return "", say("nothing found that explains the missed objective ({names})").format(names=missed)
+    return "", say("nothing found") if report.healthy else say("too little to tell")
 
 
 def _missed(report: Report) -> str:
@@ -59,16 +70,16 @@ def _missed(report: Report) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def ending(report: Report, run: RunReport) -> str:
+def ending(report: Report, run: RunReport, say: Say = ENGLISH) -> str:
     """Return how a run ended, as far as it fits what was found: no order after a fault, no start-up unseen."""
     broken = any(finding.severity == "critical" and run.id in finding.runs for finding in report.findings)
     if run.end == "clean" and broken:
-        return "stopped after a fault"
+        return say("stopped after a fault")
     if not run.lines:
-        return "known by what was measured"
+        return say("known by what was measured")
     if run.end == "cut" and not run.complete_start:
-        return "its end is not in the log"
-    return ENDS.get(run.end, line(run.end))
+        return say("its end is not in the log")
+    return say(ENDS[run.end]) if run.end in ENDS else line(run.end)
 
 
 def focus(report: Report) -> RunReport | None:
@@ -87,10 +98,17 @@ def focus(report: Report) -> RunReport | None:
     return report.runs[-1]
 
 
-def engine_name(run: RunReport) -> str:
+def engine_name(run: RunReport, say: Say = ENGLISH) -> str:
     """Return the engine as it writes itself, with its version."""
-    name = ENGINES.get(run.engine, line(run.engine)) or "unknown engine"
-    return f"{name} {line(run.engine_version)}" if run.engine_version else f"{name}, version unknown"
+    name = ENGINES.get(run.engine, line(run.engine)) or say("unknown engine")
+    version = line(run.engine_version)
+    return f"{name} {version}" if version else say("{engine}, version unknown").format(engine=name)
+
+
+def which_run(report: Report, run: RunReport, say: Say = ENGLISH) -> str:
+    """Return which of the runs this is and how it ended: run 2 of 3, crashed."""
+    number_of, told = report.runs.index(run) + 1, ending(report, run, say)
+    return say("run {place} of {count}, {ending}").format(place=number_of, count=len(report.runs), ending=told)
 
 
 def parallelism(facts: dict[str, object]) -> str:
@@ -110,12 +128,17 @@ def gpus(facts: dict[str, object]) -> str:
     return f"{tp * (pp if isinstance(pp, int) else 1)} x {line(str(name))}"
 
 
-def looked(report: Report) -> str:
+def looked(report: Report, say: Say = ENGLISH) -> str:
     """31 rules looked and found nothing; 12 could not look."""
     clear, unknown = report.rules.get("clear", 0), report.rules.get("unknown", 0)
-    said = f"{plural(clear, 'rule')} looked and found nothing"
-    where = ", see what was not observed" if report.unknown else ""
-    return said + (f"; {unknown} could not look{where}." if unknown else ".")
+    rules = plural(clear, "rule", say=say)
+    if not unknown:
+        return say("{rules} looked and found nothing.").format(rules=rules)
+    if report.unknown:
+        told = say("{rules} looked and found nothing; {count} could not look, see what was not observed.")
+    else:
+        told = say("{rules} looked and found nothing; {count} could not look.")
+    return told.format(rules=rules, count=unknown)
 
 
 def pairs(words: list[str]) -> list[str]:
@@ -129,21 +152,30 @@ def pairs(words: list[str]) -> list[str]:
     return out
 
 
-def objective(one: Objective, source: str = "") -> str:
+def objective(one: Objective, source: str = "", say: Say = ENGLISH) -> str:
     """TTFT within 500 ms: 94 % of 1,200 requests; goodput 3.2 requests/s: 91 % of 60 meet all."""
     name = source or line(one.source)
     where = f"{name}:{one.line}" if one.line else name
-    counted = plural(one.samples, "sample") if one.name == "itl" else plural(one.samples, "request")
+    counted = plural(one.samples, "sample", say=say) if one.name == "itl" else plural(one.samples, "request", say=say)
     if one.limit is None:
-        rate = f" {number(one.rate)} requests/s:" if one.rate is not None else ":"
-        met = f" {percent(one.share)} of {counted} meet all" if one.share is not None else ""
-        return f"goodput{rate}{met}" + (f", {one.failed:,} failed" if one.failed else "") + f" ({where})"
-    lead = f"{one.name.upper()} within {limit(one.limit)}: "
-    if one.share is not None:
-        return f"{lead}{percent(one.share)} of {counted} ({where})"
+        rate = "" if one.rate is None else number(one.rate)
+        lead = say("goodput {rate} requests/s").format(rate=rate) if rate else say("goodput")
+        told = say("{share} of {requests} meet all")
+        met = told.format(share=percent(one.share), requests=counted) if one.share is not None else ""
+        failed = say(", {count} failed").format(count=f"{one.failed:,}") if one.failed else ""
+        return f"{say.pair(lead, met).rstrip()}{failed} ({where})"
     least, most = one.bounds
-    between = f"between {percent(least)} and {percent(most)}" if least else f"{percent(most)} at most"
-    return f"{lead}{f'{percent(least)} at least' if most >= 1 else between} of {counted} ({where})"
+    if one.share is not None:
+        met = say("{share} of {requests}").format(share=percent(one.share), requests=counted)
+    elif most >= 1:
+        met = say("{share} at least of {requests}").format(share=percent(least), requests=counted)
+    elif least:
+        told = say("between {least} and {most} of {requests}")
+        met = told.format(least=percent(least), most=percent(most), requests=counted)
+    else:
+        met = say("{share} at most of {requests}").format(share=percent(most), requests=counted)
+    lead = say("{name} within {limit}").format(name=one.name.upper(), limit=limit(one.limit))
+    return f"{say.pair(lead, met)} ({where})"
 
 
 def limit(seconds: float) -> str:

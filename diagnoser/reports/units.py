@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.patterns import lazily
 from diagnoser.times import duration
 
 _SUFFIXES = {"watts": "W", "celsius": "C", "MHz": "MHz", "GiB/s": "GiB/s"}
+_ON, _OFF = phrase("on"), phrase("off")
 _STAMP = lazily(r"(?:(?:(\d{4})-)?(\d\d)-(\d\d)[T ])?(\d\d):(\d\d):(\d\d)")
 _DATE = lazily(r"\b(?:\d{4}-)?\d\d-\d\d[T ](?=\d\d:\d\d)")
 
@@ -29,7 +31,7 @@ def percent(ratio: float) -> str:
     return f"{share:.1f} %" if whole in (0, 100) and abs(share - whole) >= 0.05 else f"{whole} %"
 
 
-def quantity(value: float, unit: str) -> str:
+def quantity(value: float, unit: str, say: Say = ENGLISH) -> str:
     """Return a number in its unit as a person writes it."""
     if unit == "ratio":
         return percent(value)
@@ -40,7 +42,7 @@ def quantity(value: float, unit: str) -> str:
     if unit in _SUFFIXES:
         return f"{number(value)} {_SUFFIXES[unit]}"
     if unit == "flag":
-        return "on" if value >= 0.5 else "off"
+        return say(_ON if value >= 0.5 else _OFF)
     return number(value)
 
 
@@ -54,9 +56,9 @@ def size(count: int) -> str:
     return f"{amount:.1f} TB"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
-    """Return "1 line" or "2 lines"."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def plural(count: int, one: str, many: str = "", say: Say = ENGLISH) -> str:
+    """Return "1 line" or "2 lines"; tables of other languages name them "{count} line" and "{count} lines"."""
+    return say(f"{{count}} {one if count == 1 else many or one + 's'}").format(count=f"{count:,}")
 
 
 def clock(stamp: str | None) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from operator import mul
 
+from diagnoser.language import phrase
 from diagnoser.model import Run
 from diagnoser.rules import windows
 from diagnoser.rules.functions import PERCENTILE
@@ -18,7 +19,7 @@ from diagnoser.rules.value import UNKNOWN, Answer, Value, unknown
 from diagnoser.rules.vector import Undecided
 
 #: What would decide a stretch or a window in a log without times.
-TIMES = "times in the log"
+TIMES = phrase("times in the log")
 
 #: Values that are kept in order for the next percentile of the same expression.
 MOST_KEPT = 200_000
@@ -99,7 +100,7 @@ class Samples:
         if percent:
             return Answer(self._distribution(node, parts).percentile(int(percent[1]) / 100))
         value = _PLAIN[name](parts)
-        return unknown("more samples") if value is UNKNOWN else Answer(value)
+        return unknown(phrase("more samples")) if value is UNKNOWN else Answer(value)
 
     def _distribution(self, node: Node, parts: Sequence[Part]) -> Distribution:
         """Put the values in order, once for all percentiles of an expression."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from diagnoser.findings import Check
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import ENGLISH, Say
 from diagnoser.rules.model import Node, Point, RuleBase
+from diagnoser.rules.needs import listed
 from diagnoser.rules.texts import TextError, placeholders
 
 if TYPE_CHECKING:
@@ -110,12 +112,12 @@ def _point(document: Document, name: str, entry: Any, compiled: Compiler, faults
     return Point(name, str(entry.get("title", "")), questions, texts, inserted)
 
 
-def evaluate(points: Sequence[Point], judge: Judge, render: Render) -> list[Check]:
+def evaluate(points: Sequence[Point], judge: Judge, render: Render, say: Say = ENGLISH) -> list[Check]:
     """Judge every point over one run. Unknown points say what input would decide them where the conditions can."""
-    return [_check(point, judge, render) for point in points]
+    return [_check(point, judge, render, say) for point in points]
 
 
-def _check(point: Point, judge: Judge, render: Render) -> Check:
+def _check(point: Point, judge: Judge, render: Render, say: Say) -> Check:
     needs: set[str] = set()
     for question, state in QUESTIONS.items():
         if question not in point.questions:
@@ -125,13 +127,14 @@ def _check(point: Point, judge: Judge, render: Render) -> Check:
             return Check(point.id, point.title, state, render(point.reasons.get(question, ""), point.placeholders))
         needs.update(judged.needs)
     # What is missing says more than why such a point is hard to tell.
-    reason = (
-        f"needs {', '.join(sorted(needs))}" if needs else render(point.reasons.get("unknown", ""), point.placeholders)
-    )
+    if needs:
+        reason = say("needs {input}").format(input=listed(needs, say))
+    else:
+        reason = render(point.reasons.get("unknown", ""), point.placeholders)
     return Check(point.id, point.title, "unknown", reason)
 
 
-def over_runs(checks: Mapping[int, Sequence[Check]]) -> list[Check]:
+def over_runs(checks: Mapping[int, Sequence[Check]], say: Say = ENGLISH) -> list[Check]:
     """Make one list of several runs': a failure anywhere is a failure, a pass beats not having seen.
 
     The reason names its run where the runs do not agree.
@@ -141,10 +144,12 @@ def over_runs(checks: Mapping[int, Sequence[Check]]) -> list[Check]:
         for check in checks[run]:
             by_id.setdefault(check.id, []).append((run, check))
     found = []
-    for listed in by_id.values():
+    for one in by_id.values():
         # Of equals the last run: it is what runs now.
-        run, check = min(reversed(listed), key=lambda item: _WORST.index(item[1].state))
-        agreed = len({one.state for _, one in listed}) == 1
-        reason = check.reason if agreed or not check.reason else f"run {run + 1}: {check.reason}"
+        run, check = min(reversed(one), key=lambda item: _WORST.index(item[1].state))
+        agreed = len({check.state for _, check in one}) == 1
+        reason = check.reason
+        if reason and not agreed:
+            reason = say("run {number}: {reason}").format(number=run + 1, reason=reason)
         found.append(Check(check.id, check.title, check.state, reason))
     return found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import ENGLISH, Say
 from diagnoser.model import Run
 from diagnoser.rules import logic
 from diagnoser.rules.aggregates import Samples
@@ -19,13 +20,11 @@ from diagnoser.values import dataclass
 
 @dataclass(slots=True, frozen=True)
 class Options:
-    """What a run does not know of itself.
-
-    ``restarts`` counts earlier runs of its stream; ``story`` tells, for texts, what to write instead of a flag.
-    """
+    """What a run does not know of itself: earlier runs of its stream, what became of flags, the language of texts."""
 
     restarts: int = 0
     story: Callable[[str], str] = str
+    say: Say = ENGLISH
 
 
 _BARE = Options()
@@ -45,7 +44,7 @@ class Evaluator:
         self.symptoms: Mapping[str, Node] = base.symptoms if isinstance(base, RuleBase) else base
         specs: Mapping[str, EventSpec] = base.events if isinstance(base, RuleBase) else {}
         self.causes: dict[str, Value] = {}
-        self.story = options.story
+        self.story, self.say = options.story, options.say
         self._fields: Mapping[str, Any] = {}
         self._symptom_answers: dict[str, Answer] = {}
         self.samples = Samples(run, self.answer, self._missing, self._loaded)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from diagnoser.language import phrase
 from diagnoser.model import Event, EventLog, Run
 from diagnoser.rules import windows
 from diagnoser.rules.aggregates import TIMES
@@ -17,8 +18,8 @@ from diagnoser.rules.rows import Rows
 from diagnoser.rules.value import UNKNOWN, Answer, Value, unknown
 
 #: What would decide an event that was not seen.
-START = "the start of the log"
-ENGINE_LOG = "the engine's log"
+START = phrase("the start of the log")
+ENGINE_LOG = phrase("the engine's log")
 
 #: The fact that every pod has that was read, and the writer of its events.
 POD = "pod.name"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.rules import texts
 from diagnoser.rules.logic import number
 from diagnoser.rules.model import Node
@@ -20,8 +21,11 @@ _LARGEST = 1e15
 #: How an expression begins whose zero says nothing: what did not happen needs no mention.
 _COUNTS = ("count(", "ranks(", "run.restarts")
 
+#: The semicolon of languages that write full-width marks.
+_FULL_WIDTH = "\uff1b"
+
 #: What a sentence says where nothing is known.
-NOT_KNOWN = "unknown"
+NOT_KNOWN = phrase("unknown")
 
 
 def placeholders(text: str) -> list[tuple[str, str]]:
@@ -46,51 +50,54 @@ def render_known(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | It
     """Fill a text of clauses parted by "; "; leave out those with an unknown value, and those that count nothing."""
     known = dict(nodes)
     kept: list[str] = []
-    for clause in text.split("; "):
+    joint = _FULL_WIDTH if _FULL_WIDTH in text else "; "
+    for clause in text.split(joint):
         found = [(one.expression, evaluator.value(known[one.expression])) for one in texts.placeholders(clause)]
         if any(value is UNKNOWN for _, value in found):
             continue
         if not found or any(value != 0 or not of.startswith(_COUNTS) for of, value in found):
             kept.append(render(clause, evaluator, known))
-    return "; ".join(kept)
+    return joint.join(kept)
 
 
 def _written(evaluator: Evaluator, value: Value, form: str) -> str:
     if form == "story" and isinstance(value, str):
         return evaluator.story(value)
-    return write(value, "" if form == "story" else form)
+    if isinstance(value, str) and " " in value:
+        return evaluator.say(value)  # a sentence of the rule's own; one word may be a flag's value
+    return write(value, "" if form == "story" else form, evaluator.say)
 
 
-def write(value: Value, form: str = "") -> str:
+def write(value: Value, form: str = "", say: Say = ENGLISH) -> str:
     """Write a value in a format: int, .1f, percent, duration, gib, rate, or "" for what suits its type.
 
     Units are those of expressions: ratios, seconds, GiB, per second. A value that is no number ignores the format.
     """
     if value is UNKNOWN:
-        return NOT_KNOWN
+        return say(NOT_KNOWN)
     amount = number(value)
     if amount is UNKNOWN or isinstance(value, bool | str) or not form or abs(amount) > _LARGEST:
-        return plain(value)
+        return plain(value, say)
     if form.startswith("."):
         return f"{amount:,{form}}"
     writers = {"int": _integer, "id": _digits, "percent": percent, "duration": duration, "gib": _gib, "rate": rate}
     return writers[form](amount)
 
 
-def plain(value: Value) -> str:
+def plain(value: Value, say: Say = ENGLISH) -> str:
     """Write any value as a person would: 3, 0.42, yes, a text, a list with commas."""
     if value is UNKNOWN:
-        return NOT_KNOWN
+        return say(NOT_KNOWN)
     if value is None:
-        return "none"
+        return say("none")
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return say("yes") if value else say("no")
     if isinstance(value, int | float):
         if abs(value) < _LARGEST and value == int(value):
             return f"{int(value):,}"
         return f"{value:,.1f}" if 100 <= abs(value) < _LARGEST else f"{value:.3g}"
     if isinstance(value, list | tuple):
-        return ", ".join(plain(item) for item in value)
+        return ", ".join(plain(item, say) for item in value)
     return str(value)
 
 

@@ -9,28 +9,31 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import phrase
 from diagnoser.model import Fact, Run
 from diagnoser.rules.aggregates import TIMES
 from diagnoser.rules.eventcalc import ANSWERED, START
 from diagnoser.rules.rows import Rows
 from diagnoser.rules.value import UNKNOWN, Answer, unknown
 
-ARGUMENTS = "server arguments"
-STATISTICS = "statistics lines"
-METRICS = "a metrics page"
+ARGUMENTS = phrase("server arguments")
+STATISTICS = phrase("statistics lines")
+METRICS = phrase("a metrics page")
 #: Facts that no log tells, by the first word of their names.
 ASKED = {
-    "slo": "objectives (--slo ttft=500ms,tpot=50ms)",
-    "goodput": "objectives (--slo) and results with every request (vllm bench serve --save-detailed, a CSV)",
-    "bench": "benchmark results at several loads",
-    "tail": "the lengths of requests (a CSV with prompt_tokens and output_tokens, vllm bench serve --save-detailed)",
-    "roofline": "the GPU's name (--gpu) and a log of the start, with the weights and the memory for KV",
+    "slo": phrase("objectives (--slo ttft=500ms,tpot=50ms)"),
+    "goodput": phrase("objectives (--slo) and results with every request (vllm bench serve --save-detailed, a CSV)"),
+    "bench": phrase("benchmark results at several loads"),
+    "tail": phrase(
+        "the lengths of requests (a CSV with prompt_tokens and output_tokens, vllm bench serve --save-detailed)"
+    ),
+    "roofline": phrase("the GPU's name (--gpu) and a log of the start, with the weights and the memory for KV"),
 }
 #: Who tells series that no log and no engine's metrics have, by the first word of their names.
 BESIDE = {
-    "gpu": "GPU telemetry (nvidia-smi, dcgm-exporter, rocm-smi)",
-    "bench": "a benchmark result",
-    "profile": "a profile (nsys stats, a PyTorch trace)",
+    "gpu": phrase("GPU telemetry (nvidia-smi, dcgm-exporter, rocm-smi)"),
+    "bench": phrase("a benchmark result"),
+    "profile": phrase("a profile (nsys stats, a PyTorch trace)"),
 }
 
 
@@ -145,7 +148,7 @@ class Lookups:
             try:
                 return Answer(Version(run.version))
             except InvalidVersion:
-                return unknown("the engine version")
+                return unknown(phrase("the engine version"))
         if name == "run.served":
             return self._served()
         if name == "run.loaded":

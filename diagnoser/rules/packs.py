@@ -15,8 +15,8 @@ from diagnoser.rules.model import STAGES
 #: Entry points of this group name a package whose folder holds ``<stage>/*.yaml`` and ``events/*.yaml``.
 GROUP = "diagnoser.rules"
 
-#: Folders beside the stages: shared messages, and the catalogue of engine versions, which is no rule.
-_EVENTS, _OTHERS = "events", ("catalog",)
+#: Folders beside the stages: shared messages, and what is no rule: the catalogue of engine versions, languages.
+_EVENTS, _OTHERS = "events", ("catalog", "lang")
 
 
 class Pack(NamedTuple):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Any
 
+from diagnoser.language import phrase
 from diagnoser.rules.model import Node
 from diagnoser.rules.rows import LOAD, Rows
 from diagnoser.rules.value import Answer, unknown
@@ -18,7 +19,7 @@ from diagnoser.values import dataclass
 FEW = 3
 
 #: What would decide an aggregate when nothing ran at all.
-UNDER_LOAD = "samples under load"
+UNDER_LOAD = phrase("samples under load")
 
 
 @dataclass(slots=True, frozen=True)

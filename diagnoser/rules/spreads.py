@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from diagnoser.language import phrase
 from diagnoser.rules.functions import PERCENTILE
 from diagnoser.rules.logic import number
 from diagnoser.rules.model import Node
@@ -69,4 +70,4 @@ class Spreads:
 
 
 def _known(value: float | None) -> Answer:
-    return unknown("the requests themselves") if value is None else Answer(value)
+    return unknown(phrase("the requests themselves")) if value is None else Answer(value)

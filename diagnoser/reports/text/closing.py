@@ -31,7 +31,8 @@ def write(page: Page, report: Report) -> None:
 
 
 def _plan(page: Page, plan: Plan) -> None:
-    page.labelled("next experiment", [f"one change, for {line(plan.finding)}, under the same load"], 0, COLUMN)
+    told = page.say("one change, for {finding}, under the same load").format(finding=line(plan.finding))
+    page.labelled(page.say("next experiment"), [told], 0, COLUMN)
     for sign, style, words in (("-", "remove", plan.remove), ("+", "add", [*plan.env, *plan.add])):
         for word in pairs(words):
             page.add(" " * COLUMN, (f"{sign} {word}", style))
@@ -56,27 +57,31 @@ def _command(page: Page, command: str) -> None:
 def _unknown(page: Page, unknown: list[Unknown]) -> None:
     groups: dict[str, list[str]] = {}
     for item in unknown:
-        groups.setdefault(line(item.needs) or "more of the log", []).append(line(item.rule or item.symptom))
+        groups.setdefault(line(item.needs) or page.say("more of the log"), []).append(line(item.rule or item.symptom))
     ordered = sorted(groups.items(), key=lambda group: -len(set(group[1])))
     shown = ordered if page.options.verbose else ordered[:_UNKNOWN_SHOWN]
     texts = []
     for needs, rules in shown:
         names = list(dict.fromkeys(rules))
         most = len(names) if page.options.verbose else 3
-        rest = f" and {len(names) - most} more" if len(names) > most else ""
-        texts.append(f"{needs}: would decide {', '.join(names[:most])}{rest}")
+        told, rest = ", ".join(names[:most]), len(names) - most
+        if rest > 0:
+            told = page.say("{names} and {count} more").format(names=told, count=rest)
+        texts.append(page.say("{needs}: would decide {rules}").format(needs=needs, rules=told))
     if len(ordered) > len(shown):
-        texts.append(f"{plural(len(ordered) - len(shown), 'other input')} would decide the rest (-v)")
-    page.labelled("not observed", texts, 0, COLUMN)
+        others = plural(len(ordered) - len(shown), "other input", say=page.say)
+        texts.append(page.say("{inputs} would decide the rest (-v)").format(inputs=others))
+    page.labelled(page.say("not observed"), texts, 0, COLUMN)
 
 
 def _unrecognised(page: Page, residue: list[Unrecognised]) -> None:
     everything = page.options.verbose or page.options.unrecognised
     shown = residue if everything else residue[:_UNRECOGNISED_SHOWN]
     total = sum(item.count for item in residue)
-    more = "" if len(shown) == len(residue) else "; all of them: --unrecognised"
-    told = f"{plural(len(residue), 'kind')} of warning or error that no rule knows, {plural(total, 'line')}{more}"
-    page.labelled("not recognised", [told], 0, COLUMN)
+    kinds, counted = plural(len(residue), "kind", say=page.say), plural(total, "line", say=page.say)
+    told = page.say("{kinds} of warning or error that no rule knows, {lines}").format(kinds=kinds, lines=counted)
+    more = "" if len(shown) == len(residue) else page.say("; all of them: --unrecognised")
+    page.labelled(page.say("not recognised"), [told + more], 0, COLUMN)
     times = "×" if page.options.unicode else "x"
     for item in shown:
         since, until = clock(item.first.time), clock(item.last_time)
@@ -93,27 +98,30 @@ def _unrecognised(page: Page, residue: list[Unrecognised]) -> None:
 
 
 def _checklist(page: Page, checks: list[Check]) -> None:
-    spans: list[tuple[str, str]] = [(layout.pad("checklist", COLUMN), "label")]
+    spans: list[tuple[str, str]] = [(layout.pad(page.say("checklist"), COLUMN), "label")]
     used = COLUMN
     for check in checks:
-        state = "FAIL" if check.state == "fail" else check.state
+        style = "FAIL" if check.state == "fail" else check.state
+        state = page.say(style)
         text = f"{line(check.id)} "
-        if used + len(text) + len(state) > page.width:
+        if used + len(text) + layout.cells(state) > page.width:
             page.add(*spans)
             spans, used = [(" " * COLUMN, "")], COLUMN
-        spans += [(text, ""), (state, "dim" if state in ("unknown", "n/a") else state), ("   ", "")]
-        used += len(text) + len(state) + 3
+        spans += [(text, ""), (state, "dim" if style in ("unknown", "n/a") else style), ("   ", "")]
+        used += len(text) + layout.cells(state) + 3
     page.add(*spans)
     for check in checks:
         if check.state == "fail" or (page.options.verbose and check.state != "n/a"):
-            reason = f": {line(check.reason)}" if check.reason else ""
-            page.labelled("", [f"{line(check.id)} {line(check.title)}{reason}"], 0, COLUMN)
+            name, reason = f"{line(check.id)} {line(check.title)}", line(check.reason)
+            page.labelled("", [page.say.pair(name, reason) if reason else name], 0, COLUMN)
     if not page.options.verbose:
         groups: dict[str, list[str]] = {}
         for check in checks:
             if check.state == "unknown" and check.reason:
                 groups.setdefault(line(check.reason), []).append(f"{line(check.id)} {line(check.title)}")
-        texts = [f"unknown: {', '.join(names)}: {reason}" for reason, names in groups.items()]
+        unknown = page.say("unknown")
+        listed = [(page.say(", ").join(names), reason) for reason, names in groups.items()]
+        texts = [page.say.pair(unknown, page.say.pair(names, reason)) for names, reason in listed]
         page.labelled("", texts[:2], 0, COLUMN, "dim")
 
 
@@ -127,8 +135,13 @@ def _problems(page: Page, report: Report) -> None:
     texts = []
     for problem, names in shown:
         # One sentence for many files that share it: a folder of metrics pages is no list of faults.
-        said = names if every or len(names) <= 2 else [names[0], f"{len(names) - 1} more"]
-        texts.append(f"{' and '.join(said) if len(said) == 2 else ', '.join(said)}: {problem}")
+        if len(names) == 2:
+            told = page.say("{one} and {other}").format(one=names[0], other=names[1])
+        elif every or len(names) < 2:
+            told = ", ".join(names)
+        else:
+            told = page.say("{names} and {count} more").format(names=names[0], count=len(names) - 1)
+        texts.append(page.say.pair(told, problem))
     if len(groups) > len(shown):
-        texts.append(f"{len(groups) - len(shown)} more (-v)")
-    page.labelled("not readable", texts, 0, COLUMN, "warning")
+        texts.append(page.say("{count} more (-v)").format(count=len(groups) - len(shown)))
+    page.labelled(page.say("not readable"), texts, 0, COLUMN, "warning")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnoser.comparison import Comparison, Odd
+from diagnoser.language import phrase
 from diagnoser.reports import compared, layout
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import line
@@ -10,19 +11,20 @@ from diagnoser.reports.text.page import Page
 
 COLUMN = 15
 _MESSAGES = 5
+_FOLLOWS = phrase("follows")
 _STYLES = {"worse": "critical", "mixed": "warning", "better": "ok"}
 
 
 def render(comparison: Comparison, options: RenderOptions) -> str:
     """Plain text of at most ``options.width`` cells."""
     page = Page(options)
-    for piece in layout.wrap(compared.verdict(comparison), page.width):
+    for piece in layout.wrap(compared.verdict(comparison, page.say), page.width):
         page.add((piece, _STYLES.get(comparison.verdict, "title")))
     page.gap()
-    page.labelled("before", [compared.side(comparison.before)], 0, COLUMN)
-    page.labelled("after", [compared.side(comparison.after)], 0, COLUMN)
-    page.labelled("cause", [_arrows(page, comparison.attribution_text)], 0, COLUMN)
-    page.labelled("load", [line(comparison.load_text)], 0, COLUMN)
+    page.labelled(page.say("before"), [compared.side(comparison.before, page.say)], 0, COLUMN)
+    page.labelled(page.say("after"), [compared.side(comparison.after, page.say)], 0, COLUMN)
+    page.labelled(page.say("cause"), [_arrows(page, comparison.attribution_text)], 0, COLUMN)
+    page.labelled(page.say("load"), [line(comparison.load_text)], 0, COLUMN)
     body(page, comparison)
     return page.text()
 
@@ -30,8 +32,9 @@ def render(comparison: Comparison, options: RenderOptions) -> str:
 def section(page: Page, comparison: Comparison) -> None:
     """Write the part of the main report that says what differs from a good run."""
     page.gap()
-    page.labelled("baseline", [f"against {compared.side(comparison.before)}"], 0, COLUMN)
-    page.labelled("", [f"now {compared.verdict(comparison)}"], 0, COLUMN)
+    good, now = compared.side(comparison.before, page.say), compared.verdict(comparison, page.say)
+    page.labelled(page.say("baseline"), [page.say("against {side}").format(side=good)], 0, COLUMN)
+    page.labelled("", [page.say("now {verdict}").format(verdict=now)], 0, COLUMN)
     page.labelled("", [_arrows(page, comparison.attribution_text)], 0, COLUMN)
     body(page, comparison)
     page.gap()
@@ -41,10 +44,10 @@ def stand_out(page: Page, odd: list[Odd]) -> None:
     """Write the short list of ranks and replicas that differ from their peers; nothing for none."""
     if odd:
         shown = odd if page.options.verbose else odd[:5]
-        texts = [compared.stands_out(one) for one in shown]
-        rest = [f"{len(odd) - len(shown)} more (-v)"] if len(odd) > len(shown) else []
+        texts = [compared.stands_out(one, page.say) for one in shown]
+        rest = [page.say("{count} more (-v)").format(count=len(odd) - len(shown))] if len(odd) > len(shown) else []
         page.gap()
-        page.labelled("odd one out", [*texts, *rest], 0, COLUMN)
+        page.labelled(page.say("odd one out"), [*texts, *rest], 0, COLUMN)
         page.gap()
 
 
@@ -61,7 +64,8 @@ def body(page: Page, comparison: Comparison) -> None:
     ]
     if texts:
         page.gap()
-        page.labelled("start", [*layout.flow(texts, page.width - COLUMN, page.dot), "one start a side"], 0, COLUMN)
+        told = [*layout.flow(texts, page.width - COLUMN, page.dot), page.say("one start a side")]
+        page.labelled(page.say("start"), told, 0, COLUMN)
     if comparison.messages:
         page.gap()
         every = page.options.verbose
@@ -69,8 +73,8 @@ def body(page: Page, comparison: Comparison) -> None:
         times = "×" if page.options.unicode else "x"
         said = [f"{line(one.level)} {times}{one.count} {line(one.text)[:300]}" for one in shown]
         if len(shown) < len(comparison.messages):
-            said.append(f"{len(comparison.messages) - len(shown)} more (-v)")
-        page.labelled("new messages", said, 0, COLUMN)
+            said.append(page.say("{count} more (-v)").format(count=len(comparison.messages) - len(shown)))
+        page.labelled(page.say("new messages"), said, 0, COLUMN)
 
 
 def _arrows(page: Page, text: str) -> str:
@@ -85,10 +89,10 @@ def _configuration(page: Page, comparison: Comparison) -> None:
         shown = found if every else found[: compared.RESOLVED]
         page.gap()
         name_width = min(34, max(layout.cells(line(one.name)) for one in shown))
-        label = {"changed": "changed", "no matter": "no matter"}.get(title, "follows")
+        label = page.say(title if title in ("changed", "no matter") else _FOLLOWS)
         texts = [
             f"{layout.pad(layout.cut(line(one.name), name_width, page.mark), name_width)}  "
-            f"{compared.value(one.before)} {page.arrow} {compared.value(one.after)}"
+            f"{compared.value(one.before, page.say)} {page.arrow} {compared.value(one.after, page.say)}"
             for one in shown
         ]
         for at, text in enumerate(texts):
@@ -98,23 +102,25 @@ def _configuration(page: Page, comparison: Comparison) -> None:
             else:
                 page.labelled(label if at == 0 else "", [text], 0, COLUMN)
         if len(shown) < len(found):
-            page.add(" " * COLUMN, (f"{len(found) - len(shown)} more (-v)", "dim"))
+            page.add(" " * COLUMN, (page.say("{count} more (-v)").format(count=len(found) - len(shown)), "dim"))
 
 
 def _figures(page: Page, comparison: Comparison) -> None:
-    rows = [compared.cells(one) for one in comparison.figures]
+    rows = [compared.cells(one, page.say) for one in comparison.figures]
     if not rows:
         return
     page.gap()
-    heads = ("", "before", "after", "change", "")
+    heads = ("", page.say("before"), page.say("after"), page.say("change"), "")
+    counted = page.say("samples")
     widths = [max(layout.cells(row[i]) for row in (*rows, heads)) for i in range(4)]
     widths[0] = min(widths[0], 28)
     counts = [compared.samples(one) for one in comparison.figures]
-    count_width = max(len("samples"), *map(len, counts))
-    pairs = [(heads, "samples", ""), *zip(rows, counts, (one.means for one in comparison.figures), strict=True)]
+    count_width = max(layout.cells(counted), *map(len, counts))
+    pairs = [(heads, counted, ""), *zip(rows, counts, (one.means for one in comparison.figures), strict=True)]
     for row, count, means in pairs:
         lead = layout.pad(layout.cut(row[0], widths[0], page.mark), widths[0])
-        numbers = "".join(f"  {row[i]:>{widths[i]}}" for i in (1, 2, 3)) + f"  {count:>{count_width}}"
+        numbers = "".join(f"  {layout.pad_left(row[i], widths[i])}" for i in (1, 2, 3))
+        numbers += f"  {layout.pad_left(count, count_width)}"
         column = layout.cells(lead) + layout.cells(numbers) + 2
         style = {"better": "ok", "worse": "critical"}.get(means, "dim" if not means else "")
         if not row[4] or layout.cells(row[4]) <= page.width - column:
@@ -128,8 +134,9 @@ def _figures(page: Page, comparison: Comparison) -> None:
 def _findings(page: Page, comparison: Comparison) -> None:
     texts = []
     for one in comparison.findings:
-        moved = f"{one.before} {page.arrow} {one.after}" if one.change == "severity" else one.after or one.before
-        texts.append(f"{one.change} {moved}: {line(one.title)} ({line(one.id)})")
+        levels = [page.say(level or "") for level in (one.before, one.after)]
+        moved = f" {page.arrow} ".join(levels) if one.change == "severity" else levels[1] or levels[0]
+        texts.append(f"{page.say(one.change)} {moved}: {line(one.title)} ({line(one.id)})")
     if texts:
         page.gap()
-        page.labelled("findings", texts, 0, COLUMN)
+        page.labelled(page.say("findings"), texts, 0, COLUMN)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from diagnoser.findings import Evidence, Finding, Report
+from diagnoser.language import Say
 from diagnoser.reports import layout
-from diagnoser.reports.excerpt import excerpt, stems
+from diagnoser.reports.excerpt import Words, excerpt, stems
 from diagnoser.reports.safe import line, lines
 from diagnoser.reports.summary import looked, recognised
 from diagnoser.reports.text import remedies
@@ -36,19 +37,18 @@ def write(page: Page, report: Report) -> None:
 
 def _nothing(page: Page, report: Report) -> None:
     if not recognised(report):
-        page.prose(
-            "Nothing here is the log or another trace of an inference server, so nothing was judged.", 0, "label"
-        )
+        told = page.say("Nothing here is the log or another trace of an inference server, so nothing was judged.")
+        page.prose(told, 0, "label")
         return
     if report.healthy is None:
-        page.prose("Too little can be seen here to call this server healthy.", 0, "label")
-    page.prose(looked(report), 0, "ok" if report.healthy else "")
+        page.prose(page.say("Too little can be seen here to call this server healthy."), 0, "label")
+    page.prose(looked(report, page.say), 0, "ok" if report.healthy else "")
 
 
 def _finding(page: Page, report: Report, place: int, finding: Finding) -> None:
     lead = f"{place:<{INDENT}}"
-    severity = finding.severity.upper()
-    used = len(lead) + len(severity) + 2
+    severity = page.say(finding.severity).upper()
+    used = len(lead) + layout.cells(severity) + 2
     name = line(finding.id)
     pieces = layout.wrap(line(finding.title), page.width - used)
     spans = [(lead, "label"), (severity, finding.severity), ("  ", ""), (pieces[0], "title")]
@@ -62,12 +62,12 @@ def _finding(page: Page, report: Report, place: int, finding: Finding) -> None:
         page.add(" " * used, (piece, "title"))
     items = [] if inline else [name]
     items += [
-        "root cause" if finding.role == "root" else "consequence",
-        finding.confidence,
+        page.say("root cause") if finding.role == "root" else page.say("consequence"),
+        page.say(finding.confidence),
         short_window(line(finding.window)),
     ]
     if len(report.runs) > 1:
-        items.append(_runs(report, finding))
+        items.append(_runs(report, finding, page.say))
     for piece in layout.flow([item for item in items if item], page.width - INDENT, page.dot):
         page.add(" " * INDENT, (piece, "dim"))
     for text in [*lines(finding.meaning), *lines(finding.impact)]:
@@ -77,22 +77,22 @@ def _finding(page: Page, report: Report, place: int, finding: Finding) -> None:
     _consequences(page, report, finding)
     remedies.write(page, finding.remedies)
     if finding.verify:
-        page.labelled("verify", lines(finding.verify), INDENT, COLUMN)
-    page.labelled("more", [f"diagnose explain {name}"], INDENT, COLUMN, "dim")
+        page.labelled(page.say("verify"), lines(finding.verify), INDENT, COLUMN)
+    page.labelled(page.say("more"), [f"diagnose explain {name}"], INDENT, COLUMN, "dim")
 
 
-def _runs(report: Report, finding: Finding) -> str:
+def _runs(report: Report, finding: Finding, say: Say) -> str:
     places = [str(i) for i, run in enumerate(report.runs, 1) if run.id in finding.runs]
     if len(places) > 6:
-        return f"in {len(places)} of {len(report.runs)} runs"
-    return f"run {', '.join(places)}" if places else ""
+        return say("in {count} of {runs} runs").format(count=len(places), runs=len(report.runs))
+    return say("run {number}").format(number=", ".join(places)) if places else ""
 
 
 def _evidence(page: Page, finding: Finding, indent: int = INDENT + 2, most: int = _EVIDENCE_SHOWN) -> None:
     shown = finding.evidence if page.options.verbose else finding.evidence[:most]
     if not shown:
         return
-    words = stems(finding.title, finding.id, finding.impact)
+    words = _words(page, finding)
     several_days = len({day(item.time) for item in shown}) > 1
     places = [_place(page, item) for item in shown]
     times = [f"{day(item.time)} {clock(item.time)}".strip() if several_days else clock(item.time) for item in shown]
@@ -114,7 +114,12 @@ def _evidence(page: Page, finding: Finding, indent: int = INDENT + 2, most: int 
             page.add((lead, "dim"), (excerpt(item.text, words, page.width - column, page.mark), "proof"))
     hidden = len(finding.evidence) - len(shown)
     if hidden:
-        page.add((" " * indent + f"{page.mark} {hidden} more (-v)", "dim"))
+        page.add((" " * indent + f"{page.mark} {page.say('{count} more (-v)').format(count=hidden)}", "dim"))
+
+
+def _words(page: Page, finding: Finding) -> Words:
+    """Return what makes a line of a log a proof. Logs are English, whatever language the title is in."""
+    return stems(page.say.english(finding.title), finding.id, finding.impact)
 
 
 def _place(page: Page, item: Evidence) -> str:
@@ -129,20 +134,21 @@ def _consequences(page: Page, report: Report, root: Finding) -> None:
     named = {finding.id for _, finding in below}
     first = True
     for depth, finding in below:
-        lead = layout.pad(" " * INDENT + ("explains" if first else ""), COLUMN) + "  " * depth
-        text = f"{line(finding.id)}{page.dot}{finding.severity}{page.dot}{line(finding.title)}"
-        for i, piece in enumerate(layout.wrap(text, page.width - len(lead) - 2)):
-            page.add((lead if i == 0 else " " * (len(lead) + 2), "label"), piece)
+        lead = layout.pad(" " * INDENT + (page.say("explains") if first else ""), COLUMN) + "  " * depth
+        text = f"{line(finding.id)}{page.dot}{page.say(finding.severity)}{page.dot}{line(finding.title)}"
+        used = layout.cells(lead)
+        for i, piece in enumerate(layout.wrap(text, page.width - used - 2)):
+            page.add((lead if i == 0 else " " * (used + 2), "label"), piece)
         for item in finding.evidence[:1]:
             where = f"{_place(page, item)}  {clock(item.time)}".rstrip() + "  "
             room = page.width - COLUMN - 2 - 2 * depth - layout.cells(where)
             if room >= 24:
-                proof = excerpt(item.text, stems(finding.title, finding.id, finding.impact), room, page.mark)
+                proof = excerpt(item.text, _words(page, finding), room, page.mark)
                 page.add(" " * (COLUMN + 2 + 2 * depth), (where, "dim"), (proof, "dim"))
         first = False
     rest = [line(name) for name in root.explains if name not in named and name != root.id]
     if rest and first:
-        page.labelled("explains", [", ".join(rest)], INDENT, COLUMN, "dim")
+        page.labelled(page.say("explains"), [", ".join(rest)], INDENT, COLUMN, "dim")
 
 
 def _tree(report: Report, root: Finding, depth: int, seen: set[str]) -> list[tuple[int, Finding]]:

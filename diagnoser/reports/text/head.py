@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from diagnoser.findings import Input, Report, RunReport, Stage
+from diagnoser.language import Say
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
-from diagnoser.reports.summary import answers, ending, engine_name, focus, gpus, parallelism, recognised, verdict
+from diagnoser.reports.summary import (
+    answer,
+    answers,
+    ending,
+    engine_name,
+    focus,
+    gpus,
+    parallelism,
+    recognised,
+    which_run,
+)
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import number, plural, span
 from diagnoser.times import duration
@@ -22,9 +33,9 @@ def write(page: Page, report: Report) -> RunReport | None:
     shown = focus(report) if recognised(report) else None
     if shown is not None:
         _verdict(page, report)
-        for piece in layout.flow(_identity(report, shown), page.width, page.dot):
+        for piece in layout.flow(_identity(page, report, shown), page.width, page.dot):
             page.add((piece, ""))
-    for piece in layout.flow(_extent(report, shown), page.width, page.dot):
+    for piece in layout.flow(_extent(page, report, shown), page.width, page.dot):
         page.add((piece, "dim"))
     for note in (*answers(report), *(shown.notes if shown is not None else ())):
         for piece in layout.wrap(line(note), page.width):
@@ -41,58 +52,68 @@ def write(page: Page, report: Report) -> RunReport | None:
 
 def _verdict(page: Page, report: Report) -> None:
     """Write the answer first: the rest of the page is its proof."""
-    level, colon, rest = verdict(report).partition(": ")
-    if not colon:
-        page.add((level.capitalize(), "ok" if report.healthy else "title"))
+    level, told = answer(report, page.say)
+    if not level:
+        page.add((told.capitalize(), "ok" if report.healthy else "title"))
         return
-    lead = f"{level.upper()}: "
-    for i, piece in enumerate(layout.wrap(rest, page.width - len(lead))):
-        page.add((lead[:-1], level) if i == 0 else " " * (len(lead) - 1), " ", (piece, "title"))
+    lead = page.say.pair(page.say(level).upper(), "")
+    used, mark = layout.cells(lead), lead.rstrip()
+    for i, piece in enumerate(layout.wrap(told, page.width - used)):
+        page.add(
+            (mark, level) if i == 0 else " " * layout.cells(mark), " " * (used - layout.cells(mark)), (piece, "title")
+        )
 
 
-def _identity(report: Report, run: RunReport) -> list[str]:
-    place = report.runs.index(run) + 1
+def _identity(page: Page, report: Report, run: RunReport) -> list[str]:
     items = [
-        engine_name(run),
+        engine_name(run, page.say),
         line(str(run.facts.get("model.name") or "")),
         gpus(run.facts),
         parallelism(run.facts),
-        f"run {place} of {len(report.runs)}, {ending(report, run)}",
+        which_run(report, run, page.say),
     ]
     return [item for item in items if item]
 
 
-def _extent(report: Report, run: RunReport | None) -> list[str]:
+def _extent(page: Page, report: Report, run: RunReport | None) -> list[str]:
+    say = page.say
     # What was judged stands before what was only recognised.
-    names = [_named(source) for source in sorted(report.inputs, key=lambda source: source.kind != "log")]
+    names = [_named(source, say) for source in sorted(report.inputs, key=lambda source: source.kind != "log")]
     sources = ", ".join(names[:_INPUTS_SHOWN])
     if len(names) > _INPUTS_SHOWN:
-        sources += f" and {len(names) - _INPUTS_SHOWN} more"
+        sources = say("{names} and {count} more").format(names=sources, count=len(names) - _INPUTS_SHOWN)
     lines = sum(source.lines for source in report.inputs)
     if run is None:
-        return [sources, plural(lines, "line")]
+        return [sources, plural(lines, "line", say=say)]
     envelopes = sorted({line(source.envelope) for source in report.inputs if _wrapped(source)})
-    items = [sources, span(run.started, run.ended), plural(lines, "line") + "".join(f", {name}" for name in envelopes)]
+    wrapped = "".join(f"{say(', ')}{name}" for name in envelopes)
+    items = [sources, span(run.started, run.ended), plural(lines, "line", say=say) + wrapped]
     if run.stats_samples:
-        every = f", every {duration(run.stats_interval)}" if run.stats_interval else ""
-        items.append(plural(run.stats_samples, "stat sample") + every)
-    elif not run.scrapes and not any("statistics" in note for note in run.notes):
-        items.append("no statistics lines")
+        samples = plural(run.stats_samples, "stat sample", say=say)
+        every = duration(run.stats_interval) if run.stats_interval else ""
+        items.append(say("{samples}, every {interval}").format(samples=samples, interval=every) if every else samples)
+    elif not run.scrapes and not any(say("statistics") in note for note in run.notes):
+        items.append(say("no statistics lines"))
     if run.scrapes:
-        items.append(plural(run.scrapes, "scrape"))
+        items.append(plural(run.scrapes, "scrape", say=say))
     if not run.complete_start and run.lines:
-        items.append("begins in the middle of this run")
+        items.append(say("begins in the middle of this run"))
     return [item for item in items if item]
 
 
-def _named(source: Input) -> str:
+def _named(source: Input, say: Say) -> str:
     """Return an input's name; of metrics how many scrapes it has over what time, for rates are of that time only."""
     name, live = line(source.name), "://" in source.name
     if not source.scrapes or not (live or source.scrapes > 1):
         return name
-    over = f" over {duration(source.seconds)}" if source.seconds else ", so no rates" if source.scrapes == 1 else ""
-    brief = "; --for 60s sees more" if live and source.kind == "prometheus" and (source.seconds or 0) < _BRIEF else ""
-    return f"{name} ({plural(source.scrapes, 'scrape')}{over}{brief})"
+    told = plural(source.scrapes, "scrape", say=say)
+    if source.seconds:
+        told = say("{scrapes} over {duration}").format(scrapes=told, duration=duration(source.seconds))
+    elif source.scrapes == 1:
+        told = say("{scrapes}, so no rates").format(scrapes=told)
+    if live and source.kind == "prometheus" and (source.seconds or 0) < _BRIEF:
+        told = say("{scrapes}; --for 60s sees more").format(scrapes=told)
+    return f"{name} ({told})"
 
 
 def _wrapped(source: Input) -> bool:
@@ -105,13 +126,15 @@ def _runs(page: Page, report: Report, shown: RunReport | None) -> None:
         hidden = len(report.runs) - _RUNS_SHOWN
         if hidden > 1 and not page.options.verbose and _RUNS_SHOWN <= place < len(report.runs):
             if place == _RUNS_SHOWN:
-                page.add((f"  {page.mark} {hidden} more like these (-v)", "dim"))
+                more = page.say("{count} more like these (-v)").format(count=hidden)
+                page.add((f"  {page.mark} {more}", "dim"))
             continue
         finding = causes.get(run.id)
-        ended = ending(report, run)
+        ended = ending(report, run, page.say)
         lead = "> " if run is shown else "  "
         stream = f"  {layout.cut_left(line(run.stream), 28, page.mark)}" if run.stream else ""
-        text = f"{lead}run {number(place)}  {span(run.started, run.ended)}  {ended}{stream}"
+        name = page.say("run {number}").format(number=number(place))
+        text = f"{lead}{name}  {span(run.started, run.ended)}  {ended}{stream}"
         page.add((layout.cut(text, page.width, page.mark), "title" if run is shown else "dim"))
         if finding is not None and len(report.runs) > 1:
             page.add(
@@ -120,20 +143,23 @@ def _runs(page: Page, report: Report, shown: RunReport | None) -> None:
 
 
 def _stages(page: Page, stages: list[Stage]) -> None:
-    cells = [(stage.name, "CAUSE" if stage.state == "cause" else stage.state) for stage in stages]
-    if sum(len(name) + len(state) + 4 for name, state in cells) - 3 <= page.width:
+    states = ["CAUSE" if stage.state == "cause" else stage.state for stage in stages]
+    cells = [
+        (page.say(stage.name), page.say(state), _shade(state)) for stage, state in zip(stages, states, strict=True)
+    ]
+    if sum(layout.cells(name + state) + 4 for name, state, _ in cells) - 3 <= page.width:
         spans: list[tuple[str, str]] = []
-        for name, state in cells:
-            spans += [("   " if spans else "", ""), (f"{name} ", ""), (state, _shade(state))]
+        for name, state, style in cells:
+            spans += [("   " if spans else "", ""), (f"{name} ", ""), (state, style)]
         page.add(*spans)
         return
     # Rows of four in columns, or of two on a narrow terminal.
     columns = 4 if page.width >= 70 else 2
     for start in range(0, len(cells), columns):
         spans = []
-        for i, (name, state) in enumerate(cells[start : start + columns]):
-            width = max(len(" ".join(cell)) for cell in cells[i::columns]) + 3
-            spans += [(f"{name} ", ""), (layout.pad(state, width - len(name) - 1), _shade(state))]
+        for i, (name, state, style) in enumerate(cells[start : start + columns]):
+            width = max(layout.cells(f"{one} {other}") for one, other, _ in cells[i::columns]) + 3
+            spans += [(f"{name} ", ""), (layout.pad(state, width - layout.cells(name) - 1), style)]
         page.add(*spans)
 
 

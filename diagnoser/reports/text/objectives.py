@@ -12,6 +12,6 @@ def write(page: Page, report: Report, run: RunReport | None) -> None:
     """Objectives of the run that the head is about."""
     if run is None or not run.objectives:
         return
-    texts = [line(objective(one, page.source(one.source))) for one in run.objectives]
-    page.labelled("objectives", texts, 0, 18)
+    texts = [line(objective(one, page.source(one.source), page.say)) for one in run.objectives]
+    page.labelled(page.say("objectives"), texts, 0, 18)
     page.gap()

@@ -54,10 +54,11 @@ _ASCII = str.maketrans(
 class Page:
     """Collects lines. Every text added must be harmless already (``safe.line``)."""
 
-    __slots__ = ("_lines", "_sources", "options", "width")
+    __slots__ = ("_lines", "_sources", "options", "say", "width")
 
     def __init__(self, options: RenderOptions, sources: Iterable[str] = ()) -> None:
         self.options = options
+        self.say = options.say
         # Below 50 cells nothing can be laid out; above 160 the eye loses the line.
         self.width = max(50, min(options.width, 160))
         self._lines: list[list[Span]] = []

@@ -6,6 +6,7 @@ from diagnoser.findings import Advice
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line, lines
 from diagnoser.reports.text.page import Page
+from diagnoser.reports.words import current, proposed
 
 _INDENT = 3
 _BODY = 5
@@ -15,7 +16,7 @@ def write(page: Page, remedies: list[Advice]) -> None:
     """In order, to be tried one at a time."""
     if not remedies:
         return
-    page.add(" " * _INDENT, ("fix", "label"), (", one at a time" if len(remedies) > 1 else "", "label"))
+    page.add(" " * _INDENT, (page.say("fix, one at a time") if len(remedies) > 1 else page.say("fix"), "label"))
     changes = [item for item in remedies if not item.action]
     names = max((layout.cells(_name(item)) for item in changes), default=0)
     moves = max((layout.cells(_move(item, page)) for item in changes), default=0)
@@ -34,21 +35,21 @@ def _name(item: Advice) -> str:
 
 
 def _move(item: Advice, page: Page) -> str:
-    if item.current and item.proposed:
-        return f"{line(item.current)} {page.arrow} {line(item.proposed)}"
-    if item.proposed:
-        return f"{page.arrow} {line(item.proposed)}"
-    return line(item.current or "")
+    now, then = current(line(item.current or ""), page.say), proposed(line(item.proposed or ""), page.say)
+    if now and then:
+        return f"{now} {page.arrow} {then}"
+    return f"{page.arrow} {then}" if then else now
 
 
-def _reasons(item: Advice) -> list[str]:
+def _reasons(item: Advice, page: Page) -> list[str]:
     reasons = [text for text in lines(item.text) if text]
-    return reasons + ([f"costs: {line(item.tradeoff)}"] if item.tradeoff else [])
+    return reasons + ([page.say("costs: {what}").format(what=line(item.tradeoff))] if item.tradeoff else [])
 
 
 def _change(page: Page, item: Advice, names: int, moves: int, column: int) -> None:
     name, move = _name(item), _move(item, page)
-    pieces = [piece for reason in _reasons(item) for piece in layout.wrap(reason, page.width - (column or _BODY + 2))]
+    room = page.width - (column or _BODY + 2)
+    pieces = [piece for reason in _reasons(item, page) for piece in layout.wrap(reason, room)]
     lead = f"{' ' * _BODY}{layout.pad(name, names)}  "
     first = pieces.pop(0) if column and pieces else ""
     if layout.cells(lead) + layout.cells(move) > page.width:
@@ -64,5 +65,5 @@ def _change(page: Page, item: Advice, names: int, moves: int, column: int) -> No
 def _action(page: Page, item: Advice) -> None:
     for text in lines(item.action or ""):
         page.prose(text, _BODY)
-    for reason in _reasons(item):
+    for reason in _reasons(item, page):
         page.prose(reason, _BODY + 2, "dim")

@@ -1,0 +1,60 @@
+"""What a run is, once all of it was read: what the caller said of it, and what follows from what it said itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from diagnoser.evidence.facts import settle
+from diagnoser.evidence.sweep import sweep_facts
+from diagnoser.evidence.tails import tail_facts
+from diagnoser.evidence.version import bound_version, infer_version
+from diagnoser.knowledge.catalog import UNRESOLVED
+from diagnoser.language import phrase
+from diagnoser.loading import Knowledge
+from diagnoser.model import Fact, Run
+from diagnoser.objectives import goodput_facts
+from diagnoser.options import Options
+from diagnoser.rules.evaluate import Evaluator
+from diagnoser.table import Origin
+
+
+def settle_run(run: Run, options: Options, knowledge: Knowledge) -> None:
+    """Fix what the log alone leaves open: version, GPU, objectives, and the facts that rules derive from others."""
+    origin = run.first or Origin("", 0)
+    fact = run.facts.get("engine.version")
+    logged = (str(fact.value) if fact else "").removeprefix("v")
+    run.version = (options.engine_version or "").removeprefix("v") or logged
+    if logged and run.version != logged.partition("+")[0] and run.version != logged:
+        told = phrase("judged as version {given}, as --engine-version says; the log says {shown}")
+        run.assumed.append((told, {"given": run.version, "shown": logged}))
+    if not run.version and run.engine == "sglang":
+        versions = knowledge.catalog.versions("sglang")
+        run.version = infer_version(run, versions, knowledge.catalog.lifetimes(run.engine))
+    if not run.version and run.exposed:
+        bound_version(run, knowledge.catalog.versions(run.engine), knowledge.catalog.metric_lifetimes(run.engine))
+    if run.engine in ("vllm", "sglang"):
+        catalog, version = knowledge.catalog, run.version or None
+
+        def default_of(argument: str) -> Any:
+            flag = catalog.flag_for_dest(run.engine, argument, version)
+            return UNRESOLVED if flag is None else catalog.default(run.engine, flag.name, version)
+
+        settle(run, default_of, UNRESOLVED)
+    if options.gpu:
+        run.facts["gpu.name"] = Fact("gpu.name", options.gpu, origin, f"--gpu {options.gpu}", "set")
+    named = run.facts.get("gpu.name")
+    gpu = knowledge.gpus.find(str(named.value)) if named else None
+    if named and gpu and gpu.bandwidth_gbs is not None:
+        bandwidth = Fact("gpu.bandwidth_gbs", gpu.bandwidth_gbs, named.origin, named.excerpt, "observed")
+        run.facts[bandwidth.name] = bandwidth
+    if named and gpu and (tflops := gpu.bf16_tflops or gpu.fp16_tflops) is not None:
+        run.facts["gpu.tflops"] = Fact("gpu.tflops", tflops, named.origin, named.excerpt, "observed")
+    for objective, limit in (options.slo or {}).items():
+        run.facts[f"slo.{objective}"] = Fact(f"slo.{objective}", limit, origin, f"--slo {objective}={limit:g}s", "set")
+    for fact in (*sweep_facts(run), *tail_facts(run), *goodput_facts(run)):
+        run.facts[fact.name] = fact
+    evaluator = Evaluator(run, knowledge.base, knowledge.vocabulary)
+    for name, node in knowledge.base.derived.items():
+        value = None if name in run.facts else evaluator.result(node).value
+        if isinstance(value, int | float | str):
+            run.facts[name] = Fact(name, value, origin, "", "observed")
