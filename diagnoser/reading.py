@@ -100,7 +100,7 @@ def read(
     inputs = [(_read_log if one.kind == "log" else _read_trace)(one, collector, window) for one in sources]
     inputs += [_take(one, collector, window) for one in gathered]
     runs = collector.finish()
-    heard = {name for run in runs for name in run.sources} | collector.of_hosts
+    heard = {name for run in runs for name in run.sources} | collector.hosts.sources
     for one in inputs:
         # Where nobody spoke at all the report says so itself.
         if heard and one.kind == "log" and one.lines and one.name not in heard and not one.problems:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
 
-from diagnoser.tablefold import NAN, folded, in_pairs
+from diagnoser.tablefold import NAN, folded, in_pairs, merged
 from diagnoser.values import dataclass
 
 __all__ = ["MEDIA", "NAN", "Group", "Origin", "Places", "Table"]
@@ -82,7 +82,7 @@ class Table:
         if self._stride > 1:
             if len(new) >= min(self._stride, _FOLD):
                 self._new = []
-                self._fold(_merged(new, self.kinds))
+                self._fold(merged(new, self.kinds))
         elif len(new) >= _BATCH or len(new) + len(self._time) >= self.limit:
             self._write(new, 1.0)
             self._new = []
@@ -146,7 +146,7 @@ class Table:
         folded.append(row)
         if len(folded) * _FOLD >= self._stride:
             self._folded = []
-            self._write([_merged(folded, self.kinds)] if len(folded) > 1 else folded, float(self._stride))
+            self._write([merged(folded, self.kinds)] if len(folded) > 1 else folded, float(self._stride))
             self._limit()
 
     def _limit(self) -> None:
@@ -201,7 +201,7 @@ class Table:
         elif self._new or self._folded:
             # The end of the log: a last row stands for fewer lines than the others.
             lines = len(self._new) + len(self._folded) * _FOLD
-            self._write([_merged([*self._folded, *self._new], self.kinds)], float(lines))
+            self._write([merged([*self._folded, *self._new], self.kinds)], float(lines))
             self._new, self._folded = [], []
         return self
 
@@ -242,14 +242,3 @@ class Table:
         self._source = self._source[0:pairs:2]
         self._text = self._text[0:pairs:2]
         self._places = self._places[0:pairs:2]
-
-
-def _merged(rows: list[_Row], kinds: Mapping[str, str]) -> _Row:
-    """Make one row of several: the first one's place, every series by its kind."""
-    import numpy as np  # a short log does without
-
-    values = {}
-    for name in dict.fromkeys(chain.from_iterable(row[3] for row in rows)):
-        column = np.array([[row[3].get(name, NAN) for row in rows]])
-        values[name] = float(folded(column, kinds.get(name, "gauge"))[0])
-    return (*rows[0][:3], values, rows[0][4])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 NAN = float("nan")
@@ -30,3 +32,14 @@ def folded(rows: Any, kind: str) -> Any:
     total = np.where(known, rows, 0.0).sum(axis=1)
     missing = np.where(count > 0, 1.0, NAN)
     return total * missing if kind == "count" else total * missing / np.maximum(count, 1)
+
+
+def merged(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, str]) -> tuple[Any, ...]:
+    """Make one row of several: the first one's place, every series by its kind. A row is as ``Table`` keeps new ones."""
+    import numpy as np  # a short log does without
+
+    values = {}
+    for name in dict.fromkeys(chain.from_iterable(row[3] for row in rows)):
+        column = np.array([[row[3].get(name, NAN) for row in rows]])
+        values[name] = float(folded(column, kinds.get(name, "gauge"))[0])
+    return (*rows[0][:3], values, rows[0][4])

@@ -10,7 +10,7 @@ import serverlogs as logs
 from serverlogs import API, CORE, access, diagnose, ids, sglang, stats, vllm
 
 from diagnoser.api import Options, Session
-from diagnoser.evidence.collect import MOST_HOST
+from diagnoser.evidence.hosts import MOST_HOST
 
 
 def ends(session: Session) -> list[tuple[str, bool]]:

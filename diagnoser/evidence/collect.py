@@ -10,6 +10,7 @@ from diagnoser.evidence.asked import Match, Matcher, Readers
 from diagnoser.evidence.beside import Beside
 from diagnoser.evidence.events import add_event, event_of
 from diagnoser.evidence.gaps import Meaning, add_events, count_gap, count_rows
+from diagnoser.evidence.hosts import DIALECTS, Hosts
 from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
 from diagnoser.evidence.pods import Dest, Pods, plain_dest
 from diagnoser.evidence.samples import Budget, Sampler
@@ -22,15 +23,8 @@ from diagnoser.observations import Claim, Observation
 MOST_STREAMS = 512
 MOST_RUNS = 512
 
-#: Dialects of what servers run on, beside Kubernetes (``pods.py``).
-HOSTS, PODS = ("kernel",), ("kubernetes", "pod")
-
-#: Messages of hosts that are kept until the end.
-MOST_HOST = 10_000
-
-#: How long before a run's first line and after its last the kernel's messages still speak of it, seconds: a process
-#: that was killed writes nothing more, and the kernel may report a card's fault minutes later.
-KERNEL_BEFORE, KERNEL_AFTER = 60, 600
+#: Dialects of what is said about pods.
+PODS = ("kubernetes", "pod")
 
 _MOST_LEVELS = 64
 
@@ -65,9 +59,7 @@ class Collector:
         self.pods = Pods(vocabulary, matcher, dest, engine)
         self._open: dict[str, Lifetime] = {}
         self._samplers: dict[str, Sampler] = {}
-        self._host: list[tuple[str, Record]] = []
-        #: Inputs in which a host or a cluster spoke.
-        self.of_hosts: set[str] = set()
+        self.hosts = Hosts(matcher)
         self._budget = Budget()
 
     def observe(self, one: Observation, source: str) -> None:
@@ -84,12 +76,8 @@ class Collector:
 
         Of records ``before`` the window that is judged only what the run is counts: its launch, dumps, facts.
         """
-        if record.dialect in HOSTS:
-            # The host speaks about every server on it; it is dealt out at the end. What no event knows (drivers,
-            # network, disks) is most of what it says.
-            self.of_hosts.add(source)
-            if len(self._host) < MOST_HOST and self.matcher.match(record, ""):
-                self._host.append((source, record))
+        if record.dialect in DIALECTS:
+            self.hosts.take(record, source)
             return
         key = f"{source}\0{record.stream}"
         life = self._open.get(key)
@@ -156,8 +144,7 @@ class Collector:
         self.runs = [run for run in kept if run.engine or run.says_something() or not self.beside.any()]
         self.pods.attach(self.runs)
         self.beside.attach(self.runs)
-        for source, record in self._host:
-            self._deal(source, record)
+        self.hosts.deal(self.runs)
         for number, run in enumerate(self.runs):
             run.id = number
         return self.runs
@@ -245,18 +232,6 @@ class Collector:
         life.see_event(record, spec.role, spec.name)
         if spec.sets:
             fact_room.apply_event(life.run, event, spec.sets, self.compute)
-
-    def _deal(self, source: str, record: Record) -> None:
-        # A host's own file (dmesg, a description of the pod) speaks of all runs, one with servers in it of those.
-        own = [run for run in self.runs if source in run.sources]
-        for run in own or self.runs:
-            inside = run.started is None or record.time is None or record.time >= run.started - KERNEL_BEFORE
-            if inside and (run.ended is None or record.time is None or record.time <= run.ended + KERNEL_AFTER):
-                life = Lifetime(run, 0)
-                life.phase = "serving" if run.ready is not None else "startup"
-                life.seq = run.records
-                for spec, _, fields, _, offset in self.matcher.match(record, run.engine):
-                    add_event(run, event_of(life, record, spec.name, fields, offset))
 
     def _sampler(self, engine: str) -> Sampler:
         if engine not in self._samplers:

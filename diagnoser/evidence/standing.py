@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from diagnoser.evidence.bygone import Bygone
-from diagnoser.evidence.collect import KERNEL_AFTER, Collector
+from diagnoser.evidence.collect import Collector
 from diagnoser.evidence.lifetime import Lifetime
 from diagnoser.evidence.news import News
 from diagnoser.evidence.shares import Shares
@@ -65,8 +65,8 @@ class Standing(Collector):
     def heed(self) -> None:
         """Note what was said since the last time."""
         self.news.heed(self._open, self.clock)
-        if self._host and self._host[-1] is not self._host_heard:
-            self._host_heard = self._host[-1]
+        if self.hosts.heard and self.hosts.heard[-1] is not self._host_heard:
+            self._host_heard = self.hosts.heard[-1]
             self.news.stale = self.news.told = self.news.urgent = True
 
     def observe(self, one: Any, source: str) -> None:
@@ -93,12 +93,7 @@ class Standing(Collector):
         seen.runs = kept or [run for run in seen.runs if run.records]
         self.pods.attach(seen.runs)
         self.beside.attach(seen.runs)
-        whole, self.runs = self.runs, seen.runs
-        try:
-            for source, record in self._host:
-                self._deal(source, record)
-        finally:
-            self.runs = whole
+        self.hosts.deal(seen.runs)
         # A life keeps its number from look to look; servers without a log have those behind.
         self._numbers = {name: self._numbers.get(name, self._next + at) for at, name in enumerate(self._shown)}
         self._next = max(self._numbers.values(), default=-1) + 1
@@ -138,10 +133,7 @@ class Standing(Collector):
             if self._roll(run, life := lives.get(id(run))) and life is not None:
                 self.news.rolled(life, self._bygone(run).names())
         self._forget_past(lives)
-        newest = max((record.time for _, record in self._host if record.time is not None), default=None)
-        if newest is not None:
-            oldest = newest - max(self.window, KERNEL_AFTER)
-            self._host = [one for one in self._host if one[1].time is not None and one[1].time >= oldest]
+        self.hosts.forget(self.window)
 
     def held(self) -> Mapping[str, int]:
         """Return what memory grows with: rows, events and runs that are kept."""
@@ -153,14 +145,14 @@ class Standing(Collector):
             "events": sum(len(log.kept) for log in logs) + sum(map(len, past)),
             "times": sum(len(log.times) for log in logs) + sum(one.times for one in past),
             "tables": len(self._shares),
-            "host": len(self._host),
+            "host": len(self.hosts.heard),
         }
 
     def _alone(self) -> bool:
         """Whether logs are all that there is: nothing is dealt out anew among runs that have not changed."""
         beside, pods = self.beside, self.pods
         dealt = beside._pages or beside._measured or beside._telemetry.first or pods._pods or pods._nodes
-        return not (dealt or self._host)
+        return not (dealt or self.hosts.heard)
 
     def _ended_here(self, life: Lifetime) -> Run:
         """Return a copy of a life's run as if its log ended here."""
