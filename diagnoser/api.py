@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from diagnoser import alerts, assembling, reading
+from diagnoser import assembling, reading
 from diagnoser.evidence.facts import settle
 from diagnoser.evidence.sweep import sweep_facts
 from diagnoser.evidence.tails import tail_facts
@@ -60,6 +60,8 @@ class Session:
         self.knowledge = knowledge or Knowledge(options)
         self.runs, self.inputs = self._read([os.fspath(name) for name in inputs], stdin)
         if options.alert is not None:
+            from diagnoser import alerts  # few runs answer one
+
             self.runs = alerts.select(options.alert, self.runs)
         for run in self.runs:
             self._settle(run)
