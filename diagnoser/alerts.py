@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from typing import Any
 
 from diagnoser.model import Run
+from diagnoser.patterns import lazily
 from diagnoser.values import dataclass, field
 
 #: Before an alert starts its condition held already, for its window and for what stands under ``for``.
@@ -31,7 +31,7 @@ NAMES: Mapping[str, str] = {
     "replica": "replica",
     "namespace": "namespace",
 }
-_DIGITS = re.compile(r"\d+")
+_DIGITS = lazily(r"\d+")
 _TEXT = 200
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import diagnoser
 from diagnoser import figures, needed
-from diagnoser.alerts import Alert
 from diagnoser.comparing.odd import odd
 from diagnoser.evidence import drift
 from diagnoser.findings import (
@@ -38,6 +37,9 @@ from diagnoser.settings import settings
 from diagnoser.stages import Look, stages
 from diagnoser.times import stamp
 from diagnoser.values import replace
+
+if TYPE_CHECKING:
+    from diagnoser.alerts import Alert
 
 
 def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: Knowledge) -> Report:

@@ -148,10 +148,13 @@ class Aggregates:
             return Missing(True, str(told))
         except CannotSayError as told:
             return Missing(False, str(told))
-        self.window.need(length)
-        lasting = self._pooled("max", rows, self._range("min_over_time", held, length))
-        whole = self._pooled("max", rows, self._range("count_over_time", held, length))
-        enough = join(">=", whole, number(max(1, int(length // self.window.interval))))
+        # So many evaluations lie that long apart at least, wherever in its interval this one falls.
+        rows_in_a_row = ceil(length / self.window.interval) + 1
+        back = rows_in_a_row * self.window.interval
+        self.window.need(back)
+        lasting = self._pooled("max", rows, self._range("min_over_time", held, back))
+        whole = self._pooled("max", rows, self._range("count_over_time", held, back))
+        enough = join(">=", whole, number(rows_in_a_row))
         return Truth(Side(join("and", join("==", lasting, number(1)), enough)), Side(join("==", lasting, number(0))))
 
     def ranked(self, node: Node) -> Value:
