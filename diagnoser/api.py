@@ -9,15 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-<<<<<<< HEAD
-from diagnoser import alerts, assembling, reading
-=======
 from diagnoser import assembling, reading
-from diagnoser.evidence.facts import settle
-from diagnoser.evidence.sweep import sweep_facts
-from diagnoser.evidence.tails import tail_facts
-from diagnoser.evidence.version import bound_version, infer_version
->>>>>>> alerts
 from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
 from diagnoser.judging import Judgement, judge

@@ -35,7 +35,7 @@ def folded(rows: Any, kind: str) -> Any:
 
 
 def merged(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, str]) -> tuple[Any, ...]:
-    """Make one row of several: the first one's place, every series by its kind. Rows are as ``Table`` keeps new ones."""
+    """Make one row of several: the place of the first, each series by its kind. Rows as ``Table`` keeps them."""
     import numpy as np  # a short log does without
 
     values = {}
