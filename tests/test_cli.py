@@ -237,7 +237,7 @@ class TestErrors:
             (["explain", "--max-num-seqs"], ["--max-num-seqs"]),
             (["rules", "lst"], ["did you mean list?"]),
             (["--engine-version", "abc", "healthy.log"], ["--engine-version abc", "such as 0.9.2"]),
-            (["rules"], ["say what to do: list, test, schema, new"]),
+            (["rules"], ["say what to do: list, test, score, schema, new"]),
             (["rules", "test", "zzz"], ["no rule and no file 'zzz'", "diagnose rules list"]),
             (["--json", "healthy.log"], ["did you mean --format json?"]),
             (["expalin", "memory.kv_cache_exhausted"], ["did you mean explain?"]),
