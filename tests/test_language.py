@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -18,10 +19,11 @@ from diagnoser.api import Knowledge, Options, Session, UsageError
 from diagnoser.commands import _languagefiles, rules
 from diagnoser.commands._errors import CommandError
 from diagnoser.commands._options import parser
+from diagnoser.findings import Answered
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.language import ENGLISH, Say
 from diagnoser.loading import in_language
-from diagnoser.reports import RenderOptions, layout
+from diagnoser.reports import RenderOptions, layout, llm
 from diagnoser.reports.words import current, proposed
 from diagnoser.rules.errors import RuleBaseError
 from diagnoser.rules.packs import sources
@@ -134,16 +136,50 @@ class Masked(Say):
         )
 
 
+#: Words of a page that are names, or the same in every language; those by which programs read a digest.
+NAMES = {"diagnose", "diagnoser", "explain", "text", "diff", "min", "tok", "bytes", "log", "plain", "uPlot"}
+COMMANDS = {"file", "line", "title", "error", "warning", "notice"}
+DIGEST = set(re.findall("[a-z]{3,}", " ".join(llm.WORDS.values()))) | {
+    *("verdict", "server", "run", "stages", "rules", "cause", "impact", "window", "fix", "fixes", "proof", "proofs"),
+    *("next", "command", "unknown", "message", "left", "out", "readable"),
+}
+
+
 @pytest.mark.parametrize("name", ["kv-cache-exhausted", "dp-ranks-apart", "tail-over-objective", "bad-flag"])
 def test_every_word_of_a_page_is_said_or_data(name: str, english: Knowledge) -> None:
     folder = sorted(path for path in (ROOT / "samples" / name).iterdir() if path.name != "expected.yaml")
-    report = Session(folder, knowledge=english, options=Options(slo={"ttft": 0.5})).report
+    session = Session(folder, knowledge=english, options=Options(slo={"ttft": 0.5}))
+    report = session.report
     report.baseline = compared([report], [report])
+    times = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z")
+    report.alert = Answered(["a", "b", "c", "d"], "firing", *times, ["pod=x"], ["ns=y"], "memory.host_oom", "")
+    # A page that draws also shows lines around the evidence, and events by their names.
     data = reports.get("json").render(report, RenderOptions())
-    for form in ("text", "markdown"):
-        page = reports.get(form).render(report, RenderOptions(width=160, verbose=True, say=Masked("dots")))
+    data += "".join(path.read_text(encoding="utf-8") for path in folder) + " ".join(english.base.events)
+    dots = RenderOptions(width=160, verbose=True, say=Masked("dots"), story=session.story())
+    for form, options, names in (
+        ("text", dots, set()),
+        ("text", dots._replace(brief=True), set()),
+        ("markdown", dots, set()),
+        ("html", dots, set()),
+        ("github", dots, COMMANDS),
+        ("llm", dots, DIGEST),
+    ):
+        page = reports.get(form).render(report, options)
+        if form == "html":
+            page = re.sub(r"<style>.*?</style>|<pre>.*?</pre>|<script>.*?</script>", "", page, flags=re.DOTALL)
+            page = _shown(page)
         left = {word for word in re.findall(r"[a-z]{3,}", page) if word not in data}
-        assert left <= {"diagnose", "explain", "text", "diff", "min", "tok"}, form
+        assert left <= NAMES | names, form
+
+
+def _shown(page: str) -> str:
+    """Return what a reader of a page sees or hears, and the texts of its charts."""
+    drawn = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))  # type: ignore[union-attr]
+    charts = [curve["title"] for run in drawn["runs"] for chart in run["charts"] for curve in chart["curves"]]
+    page = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL)
+    told = [one or other for one, other in re.findall(r'(?:aria-label|title)="([^"]*)"|>([^<>]*)<', page)]
+    return html.unescape(" ".join([*told, *charts, *drawn["words"].values()]))
 
 
 @pytest.mark.parametrize(
