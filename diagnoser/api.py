@@ -102,7 +102,7 @@ class Session:
             starts[writer] += 1
         self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge)
         if self.options.alert is not None:
-            self.report.alert = assembling.answered(self.options.alert, self.inputs, self.runs)
+            self.report.alert = assembling.answered(self.options.alert, self.inputs, self.runs, self.knowledge.say)
 
     def why(self, rule_id: str) -> list[tuple[Run, Any]]:
         """Return for every run the evaluation tree of one rule's condition. Raises UsageError for an unknown id."""

@@ -75,15 +75,17 @@ def report(judgements: Sequence[Judgement], inputs: Sequence[Input], knowledge: 
     )
 
 
-def answered(alert: Alert, inputs: Sequence[Input], runs: Sequence[Run]) -> Answered:
+def answered(alert: Alert, inputs: Sequence[Input], runs: Sequence[Run], say: Say) -> Answered:
     """Say which alert a report answers, and where its clock may not be the log's."""
     logs = [one for one in inputs if one.kind == "log"]
     zoned = all(any(name in one.envelope for name in _ZONED) for one in logs)
     note = ""
     if logs and not zoned and (alert.since or alert.until):
-        note = "the alert's times are UTC and the log names no zone: --log-zone, such as +08:00, where it is not UTC"
+        note = say(
+            "the alert's times are UTC and the log names no zone: --log-zone, such as +08:00, where it is not UTC"
+        )
     if not (alert.since or alert.until):
-        note = "the alert tells no times: nothing was left out by time"
+        note = say("the alert tells no times: nothing was left out by time")
     since, until = (None if one is None else f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in (alert.since, alert.until))
     return Answered(alert.names, alert.status, since, until, list(alert.used), list(alert.unseen), alert.cause, note)
 
@@ -138,7 +140,7 @@ def _notes(judgement: Judgement, knowledge: Knowledge) -> list[str]:
     notes = [note.reason for note in said if note.state == "pass"]
     notes += figures.disagreements(run, knowledge.titles, say)
     notes += [say(text).format(**fields) for text, fields in run.assumed]
-    notes += drift.sentences(run)
+    notes += drift.sentences(run, say)
     if run.version and run.engine in ("vllm", "sglang"):
         newest = knowledge.catalog.newest(run.engine) or ""
         here, last = parse_version(run.version), parse_version(newest)

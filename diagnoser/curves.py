@@ -8,6 +8,7 @@ from math import fsum
 from typing import NamedTuple
 
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import phrase
 from diagnoser.model import Run
 from diagnoser.story import Chart, Curve
 from diagnoser.table import Group, Table
@@ -21,20 +22,20 @@ HOLE = 4
 
 #: Name, title, series. Of several ranks each series becomes a chart of its own.
 CHARTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("requests", "Requests", ("requests.running", "requests.waiting", "requests.deferred", "requests.swapped")),
-    ("kv", "KV cache use", ("kv.usage",)),
-    ("preemptions", "Preemptions", ("preemptions",)),
-    ("generation", "Generation", ("gen.tps",)),
-    ("prompt", "Prompt processing", ("prompt.tps",)),
-    ("cache", "Prefix hit rate", ("cache.hit_rate",)),
-    ("latency", "Latency, mean", ("ttft.mean", "queue.mean", "e2e.mean")),
-    ("itl", "Time between tokens, mean", ("itl.mean",)),
-    ("speculation", "Tokens accepted a step", ("spec.accept_length",)),
-    ("gpu", "GPU use", ("gpu.util", "gpu.sm_active", "gpu.tensor_active", "gpu.dram_active")),
-    ("gpu-memory", "GPU memory in use", ("gpu.memory_used",)),
-    ("gpu-power", "GPU power", ("gpu.power",)),
-    ("gpu-temperature", "GPU temperature", ("gpu.temperature",)),
-    ("gpu-clock", "GPU clock", ("gpu.sm_clock",)),
+    ("requests", phrase("Requests"), ("requests.running", "requests.waiting", "requests.deferred", "requests.swapped")),
+    ("kv", phrase("KV cache use"), ("kv.usage",)),
+    ("preemptions", phrase("Preemptions"), ("preemptions",)),
+    ("generation", phrase("Generation"), ("gen.tps",)),
+    ("prompt", phrase("Prompt processing"), ("prompt.tps",)),
+    ("cache", phrase("Prefix hit rate"), ("cache.hit_rate",)),
+    ("latency", phrase("Latency, mean"), ("ttft.mean", "queue.mean", "e2e.mean")),
+    ("itl", phrase("Time between tokens, mean"), ("itl.mean",)),
+    ("speculation", phrase("Tokens accepted a step"), ("spec.accept_length",)),
+    ("gpu", phrase("GPU use"), ("gpu.util", "gpu.sm_active", "gpu.tensor_active", "gpu.dram_active")),
+    ("gpu-memory", phrase("GPU memory in use"), ("gpu.memory_used",)),
+    ("gpu-power", phrase("GPU power"), ("gpu.power",)),
+    ("gpu-temperature", phrase("GPU temperature"), ("gpu.temperature",)),
+    ("gpu-clock", phrase("GPU clock"), ("gpu.sm_clock",)),
 )
 #: A limit this many times above everything would press the curves to the floor.
 FAR = 3
@@ -183,7 +184,11 @@ def _outline(curves: list[Curve]) -> list[Curve]:
     lowest: list[float | None] = [column[0] if column else None for column in columns]
     middle: list[float | None] = [column[len(column) // 2] if column else None for column in columns]
     highest: list[float | None] = [column[-1] if column else None for column in columns]
-    return [Curve("highest rank", highest), Curve("median rank", middle), Curve("lowest rank", lowest)]
+    return [
+        Curve(phrase("highest rank"), highest),
+        Curve(phrase("median rank"), middle),
+        Curve(phrase("lowest rank"), lowest),
+    ]
 
 
 def _short(value: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -15,13 +16,17 @@ import pytest
 
 from diagnoser import reports
 from diagnoser.api import Knowledge, Options, Session, UsageError
-from diagnoser.commands import _languagefiles, rules
+from diagnoser.commands import _followlines, _languagefiles, rules
 from diagnoser.commands._errors import CommandError
+from diagnoser.commands._livescreen import View, picture
 from diagnoser.commands._options import parser
+from diagnoser.findings import Answered, Report
+from diagnoser.following import Change
+from diagnoser.following.changes import Tracker
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.language import ENGLISH, Say
 from diagnoser.loading import in_language
-from diagnoser.reports import RenderOptions, layout
+from diagnoser.reports import RenderOptions, layout, llm
 from diagnoser.reports.words import current, proposed
 from diagnoser.rules.errors import RuleBaseError
 from diagnoser.rules.packs import sources
@@ -32,7 +37,8 @@ ROOT = Path(__file__).parent.parent
 LANGUAGES = [code for code in languages([rules_dir()]) if code != "en"]
 SAMPLES = ("kv-cache-exhausted", "gpu-throttling", "dp-ranks-apart", "no-node-for-pod", "tail-over-objective")
 #: Fields of the report that are prose; everything else is the same in every language.
-PROSE = {"title", "meaning", "impact", "window", "text", "tradeoff", "verify", "action", "reason", "needs", "notes"}
+PROSE = {"title", "meaning", "impact", "window", "text", "tradeoff", "verify", "action", "reason", "needs"}
+PROSE |= {"notes", "note"}
 
 
 @pytest.fixture(scope="module")
@@ -134,16 +140,96 @@ class Masked(Say):
         )
 
 
+#: Words of a page that are names, or the same in every language; those by which programs read a digest.
+NAMES = {"diagnose", "diagnoser", "explain", "text", "diff", "min", "tok", "bytes", "log", "plain", "uPlot"}
+COMMANDS = {"file", "line", "title", "error", "warning", "notice"}
+DIGEST = set(re.findall("[a-z]{3,}", " ".join(llm.WORDS.values()))) | {
+    *("verdict", "server", "run", "stages", "rules", "cause", "impact", "window", "fix", "fixes", "proof", "proofs"),
+    *("next", "command", "unknown", "message", "left", "out", "readable"),
+}
+
+
 @pytest.mark.parametrize("name", ["kv-cache-exhausted", "dp-ranks-apart", "tail-over-objective", "bad-flag"])
 def test_every_word_of_a_page_is_said_or_data(name: str, english: Knowledge) -> None:
     folder = sorted(path for path in (ROOT / "samples" / name).iterdir() if path.name != "expected.yaml")
-    report = Session(folder, knowledge=english, options=Options(slo={"ttft": 0.5})).report
+    session = Session(folder, knowledge=english, options=Options(slo={"ttft": 0.5}))
+    report = session.report
     report.baseline = compared([report], [report])
+    times = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z")
+    report.alert = Answered(["a", "b", "c", "d"], "firing", *times, ["pod=x"], ["ns=y"], "memory.host_oom", "")
+    # A page that draws also shows lines around the evidence, and events by their names.
     data = reports.get("json").render(report, RenderOptions())
-    for form in ("text", "markdown"):
-        page = reports.get(form).render(report, RenderOptions(width=160, verbose=True, say=Masked("dots")))
+    data += "".join(path.read_text(encoding="utf-8") for path in folder) + " ".join(english.base.events)
+    dots = RenderOptions(width=160, verbose=True, say=Masked("dots"), story=session.story())
+    for form, options, names in (
+        ("text", dots, set()),
+        ("text", dots._replace(brief=True), set()),
+        ("markdown", dots, set()),
+        ("html", dots, set()),
+        ("github", dots, COMMANDS),
+        ("llm", dots, DIGEST),
+    ):
+        page = reports.get(form).render(report, options)
+        if form == "html":
+            page = re.sub(r"<style>.*?</style>|<pre>.*?</pre>|<script>.*?</script>", "", page, flags=re.DOTALL)
+            page = _shown(page)
         left = {word for word in re.findall(r"[a-z]{3,}", page) if word not in data}
-        assert left <= {"diagnose", "explain", "text", "diff", "min", "tok"}, form
+        assert left <= NAMES | names, form
+
+
+def _changes(report: Report) -> list[Change]:
+    """Return a finding that opens and one that closes."""
+    tracker = Tracker(hold=0.0)
+    lives = {run.id: (str(run.id), 0) for run in report.runs}
+    opened = tracker.look(report.findings, lives, {}, lives.values(), "2026-05-19T08:04:33", 0.0)
+    return [*opened, *tracker.look([], lives, {}, [], "2026-05-19T08:05:33", 9.0)]
+
+
+def test_what_follows_a_log_is_said_too(english: Knowledge, chinese: Knowledge) -> None:
+    log = [ROOT / "samples" / "kv-cache-exhausted" / "server.log"]
+    one, other = (Session(log, knowledge=k).report for k in (english, chinese))
+    lines = [[json.loads(_followlines.for_programs(c, 0.0)) for c in _changes(report)] for report in (one, other)]
+    assert _bare(lines[0]) == _bare(lines[1])
+    assert [line["event"] for line in lines[1]] == ["opened", "closed"]
+    assert (lines[1][0]["title"], lines[1][1]["reason"]) == (other.findings[0].title, "gone")
+    changes, dots = _changes(one), Masked("dots")
+    data = reports.get("json").render(one, RenderOptions()) + log[0].read_text(encoding="utf-8")
+    view = View([str(log[0])] * 9, one, changes[:1], changes[1:], 10, 2.0, "05-19 08:05:33", "", [])
+    nothing = view._replace(report=None, open=[], closed=[])
+    told = [picture(each, RenderOptions(say=dots), 40) for each in (view, nothing)]
+    told += [_followlines.for_people(change, dots) for change in changes]
+    for page in told:
+        assert not {word for word in re.findall("[a-z]{3,}", page) if word not in data}
+    assert "\u81ea 08:04:33 \u8d77" in picture(view, RenderOptions(say=chinese.say), 40)
+    for width in (60, 100):
+        page = picture(view, RenderOptions(width=width, say=chinese.say), 24)
+        assert max(map(layout.cells, page.splitlines())) <= width
+
+
+def test_the_page_names_its_language(chinese: Knowledge) -> None:
+    report = Session([ROOT / "samples" / "bad-flag" / "server.log"], knowledge=chinese).report
+    pages = [reports.get("html").render(report, RenderOptions(say=say)) for say in (ENGLISH, chinese.say, Say("tlh"))]
+    assert [re.findall('<html lang="([^"]*)"', page) for page in pages] == [["en"], ["zh-CN"], ["tlh"]]
+    assert ["PingFang SC" in page for page in pages] == [False, True, False]
+
+
+def test_words_that_programs_look_for_stay(chinese: Knowledge) -> None:
+    report = Session([ROOT / "samples" / "bad-flag" / "server.log"], knowledge=chinese).report
+    brief = reports.get("text").render(report, RenderOptions(brief=True, say=chinese.say))
+    title = report.findings[0].title
+    assert brief.startswith(f"VERDICT critical: {title}\nCRITICAL platform.bad_flag certain | {title} | ")
+    digest = reports.get("llm").render(report, RenderOptions(say=chinese.say))
+    assert f"\nverdict: critical: {title}\n" in digest
+    assert f"\ncause 1: platform.bad_flag (critical, certain, root cause): {title}\n" in digest
+
+
+def _shown(page: str) -> str:
+    """Return what a reader of a page sees or hears, and the texts of its charts."""
+    drawn = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))  # type: ignore[union-attr]
+    charts = [curve["title"] for run in drawn["runs"] for chart in run["charts"] for curve in chart["curves"]]
+    page = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.DOTALL)
+    told = [one or other for one, other in re.findall(r'(?:aria-label|title)="([^"]*)"|>([^<>]*)<', page)]
+    return html.unescape(" ".join([*told, *charts, *drawn["words"].values()]))
 
 
 @pytest.mark.parametrize(

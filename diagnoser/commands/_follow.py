@@ -57,7 +57,7 @@ def main(names: Sequence[str], args: argparse.Namespace) -> int:
                     f"nothing to follow: {told} is no log that grows; leave out --follow to read it once"
                 )
             standing = live.standing(follower.wanted, args.every or _EVERY) if live is not None else None
-            face = _face(names, args)
+            face = _face(names, args, knowledge.say)
             loop = Loop(follower, inputs, standing, notes, stop, args.exit_on, args.length)
             try:
                 loop.run(face)
@@ -114,18 +114,19 @@ def _begun(name: str, follower: Follower, notes: list[str]) -> list[Followed]:
     return [one]
 
 
-def _face(names: Sequence[str], args: argparse.Namespace) -> Face:
+def _face(names: Sequence[str], args: argparse.Namespace, say: Say) -> Face:
     if args.format == "json" or not _terminal.is_terminal(sys.stdout):
         return _Lines(args.quiet)
     from diagnoser.commands._livescreen import Screen
     from diagnoser.times import duration
 
-    judged = "all of it is judged" if args.window is None else f"the last {duration(args.window)} are judged"
-    options = _terminal.render_options(args.color, args.width, False)
-    screen = Screen(
-        ["standard input" if name == "-" else name for name in names], judged, options, args.width is not None
-    )
-    return _Pictures(screen) if screen.able else _Words()
+    judged = say("all of it is judged")
+    if args.window is not None:
+        judged = say("the last {time} are judged").format(time=duration(args.window))
+    options = _terminal.render_options(args.color, args.width, False, say=say)
+    shown = [say("standard input") if name == "-" else name for name in names]
+    screen = Screen(shown, judged, options, args.width is not None)
+    return _Pictures(screen) if screen.able else _Words(say)
 
 
 def _reported(report: Report, args: argparse.Namespace, say: Say, lines: bool) -> int:
@@ -164,9 +165,12 @@ class _Lines:
 class _Words:
     """A sentence for each change, on a terminal that cannot be drawn on."""
 
+    def __init__(self, say: Say) -> None:
+        self._say = say
+
     def take(self, changes: Sequence[Change]) -> None:
         for change in changes:
-            _out(_followlines.for_people(change))
+            _out(_followlines.for_people(change, self._say))
 
     def note(self, text: str) -> None:
         _terminal.say(text)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from diagnoser.following import Change
+from diagnoser.language import Say, phrase
 from diagnoser.reports.json import one_line
 from diagnoser.reports.safe import line
 from diagnoser.reports.units import clock
 
 #: Version of the lines; the first number changes when a reader would break.
 SCHEMA_VERSION = "1.0"
+#: What happens to a finding, and why it closes; programs get these words as they are.
+EVENTS = (phrase("opened"), phrase("updated"), phrase("closed"), phrase("cleared"), phrase("restarted"), phrase("gone"))
 
 
 def for_programs(change: Change, now: float) -> str:
@@ -44,10 +47,11 @@ def for_programs(change: Change, now: float) -> str:
     return one_line(data)
 
 
-def for_people(change: Change) -> str:
+def for_people(change: Change, say: Say) -> str:
     """Return the same as a sentence."""
-    one = change.finding
-    what = f"{change.event} ({change.reason})" if change.reason else change.event
-    text = f"{clock(change.time)} {what}: {one.severity.upper()} {line(one.title)} [{line(one.id)}]".lstrip()
+    one, event = change.finding, say(change.event)
+    what = say("{event} ({reason})").format(event=event, reason=say(change.reason)) if change.reason else event
+    lead = f"{clock(change.time)} {what}".lstrip()
+    text = say.pair(lead, f"{say(one.severity).upper()} {line(one.title)} [{line(one.id)}]")
     proof = one.evidence[-1] if one.evidence and change.event != "closed" else None
     return text + (f" {line(proof.source)}:{proof.line} {line(proof.text)[:200]}" if proof else "") + "\n"

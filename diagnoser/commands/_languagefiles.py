@@ -9,12 +9,14 @@ from pathlib import Path
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.language import ORIGINAL, key
+from diagnoser.patterns import lazily
 from diagnoser.rules.errors import RuleBaseError, RuleError
 from diagnoser.rules.model import RuleBase
 from diagnoser.rules.translating import FOLDER, pairs, texts
 
 #: The file of the phrases that this program itself says; those of rules are named like the rules.
 PHRASES = "reports.yaml"
+_IN_TEMPLATES = lazily(r'\bsay\("([^"]+)"\)')
 
 
 def phrases() -> list[str]:
@@ -26,6 +28,8 @@ def phrases() -> list[str]:
             continue  # they say in their own words what a log says
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             found.update(dict.fromkeys(_said(node)))
+    for path in sorted(package.rglob("templates/*.html")):
+        found.update(dict.fromkeys(map(key, _IN_TEMPLATES.findall(path.read_text(encoding="utf-8")))))
     return list(found)
 
 

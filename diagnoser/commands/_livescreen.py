@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from diagnoser.findings import Evidence, Report, RunReport
 from diagnoser.following import Change
+from diagnoser.language import phrase
 from diagnoser.reports import layout
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.excerpt import excerpt, stems
@@ -17,7 +18,7 @@ from diagnoser.reports.safe import line
 from diagnoser.reports.summary import engine_name, focus, gpus, parallelism, recognised
 from diagnoser.reports.text import figures
 from diagnoser.reports.text.page import Page
-from diagnoser.reports.units import clock, number
+from diagnoser.reports.units import clock, number, plural
 from diagnoser.values import replace
 
 if TYPE_CHECKING:
@@ -28,7 +29,14 @@ _FIGURES, _SERVERS, _CLOSED, _NOTES = 10, 4, 4, 2
 #: Seconds over which the rate of lines is taken.
 _RATE = 5.0
 #: Ends of runs in words that fit what goes on.
-_STATES = {"running": "serving", "cut": "starting", "clean": "stopped", "crash": "CRASHED", "killed": "KILLED"}
+_STATES = {
+    "running": phrase("serving"),
+    "cut": phrase("starting"),
+    "clean": phrase("stopped"),
+    "crash": phrase("CRASHED"),
+    "killed": phrase("KILLED"),
+}
+_FAULTS = ("crash", "killed")
 
 
 class View(NamedTuple):
@@ -122,16 +130,23 @@ def picture(view: View, options: RenderOptions, height: int) -> str:
 
 def _head(page: Page, view: View, run: RunReport | None) -> None:
     if run is None:
-        page.add(("nothing of an inference server was seen yet", "title"))
+        page.add((page.say("nothing of an inference server was seen yet"), "title"))
     else:
-        state = _STATES.get(run.end, run.end)
-        facts = [engine_name(run), line(str(run.facts.get("model.name") or "")), gpus(run.facts)]
+        state = page.say(_STATES.get(run.end, run.end))
+        facts = [engine_name(run, page.say), line(str(run.facts.get("model.name") or "")), gpus(run.facts)]
         items = [one for one in [*facts, parallelism(run.facts)] if one]
-        told = layout.cut(page.dot.join(items), page.width - len(state) - 3, page.mark)
-        page.add((told, "title"), page.dot, (state, "critical" if state.isupper() else "ok"))
-    names = ", ".join(page.source(name) for name in islice(view.names, 3))
-    more = f" and {len(view.names) - 3} more" if len(view.names) > 3 else ""
-    said = [names + more, f"{view.lines:,} lines", f"{number(view.rate)}/s", clock(view.log_time), view.judged]
+        told = layout.cut(page.dot.join(items), page.width - layout.cells(state) - 3, page.mark)
+        page.add((told, "title"), page.dot, (state, "critical" if run.end in _FAULTS else "ok"))
+    names = page.say(", ").join(page.source(name) for name in islice(view.names, 3))
+    if len(view.names) > 3:
+        names = page.say("{names} and {count} more").format(names=names, count=len(view.names) - 3)
+    said = [
+        names,
+        plural(view.lines, "line", say=page.say),
+        f"{number(view.rate)}/s",
+        clock(view.log_time),
+        view.judged,
+    ]
     page.add((layout.cut(page.dot.join(one for one in said if one), page.width, page.mark), "dim"))
 
 
@@ -141,10 +156,10 @@ def _figures(page: Page, report: Report, run: RunReport, most: int) -> None:
     kept = {name: run.figures[name] for name in told[: max(2, most - len(others))]}
     figures.write(page, report, replace(run, figures=kept))
     for one in others:
-        state = _STATES.get(one.end, one.end)
+        state = page.say(_STATES.get(one.end, one.end))
         levels = [
-            f"{word} {number(one.figures[name].points[-1] or 0.0)}"
-            for name, word in (("requests.running", "running"), ("requests.waiting", "waiting"))
+            f"{page.say(word)} {number(one.figures[name].points[-1] or 0.0)}"
+            for name, word in (("requests.running", phrase("running")), ("requests.waiting", phrase("waiting")))
             if name in one.figures and one.figures[name].points
         ]
         told = [line(one.stream or next(iter(one.sources), "")), state]
@@ -153,26 +168,26 @@ def _figures(page: Page, report: Report, run: RunReport, most: int) -> None:
 
 def _open(page: Page, view: View) -> None:
     if not view.open:
-        page.add(("no open findings", "ok"))
+        page.add((page.say("no open findings"), "ok"))
     for change in view.open:
         one = change.finding
-        lead = f"{one.severity.upper():<9}"
+        lead = layout.pad(page.say(one.severity).upper(), 9)
         name = line(one.id)
-        title = layout.cut(line(one.title), page.width - len(lead) - layout.cells(name) - 2, page.mark)
-        fill = page.width - len(lead) - layout.cells(title) - layout.cells(name)
+        title = layout.cut(line(one.title), page.width - layout.cells(lead) - layout.cells(name) - 2, page.mark)
+        fill = page.width - layout.cells(lead) - layout.cells(title) - layout.cells(name)
         page.add(
-            (one.severity.upper(), one.severity),
-            " " * (9 - len(one.severity)),
+            (lead.rstrip(), one.severity),
+            " " * (len(lead) - len(lead.rstrip())),
             (title, "title"),
             " " * fill,
             (name, "dim"),
         )
-        since = f"since {clock(change.since)}" if clock(change.since) else ""
+        since = page.say("since {time}").format(time=clock(change.since)) if clock(change.since) else ""
         where = ", ".join(change.servers) if len(view.report.runs if view.report else ()) > 1 else ""
         items = [
             since,
-            one.confidence,
-            "consequence" if one.role == "consequence" else "",
+            page.say(one.confidence),
+            page.say("consequence") if one.role == "consequence" else "",
             line(where),
             line(one.impact),
         ]
@@ -180,17 +195,18 @@ def _open(page: Page, view: View) -> None:
         proof = _latest(one.evidence)
         if proof is not None:
             place = f"   {page.source(proof.source)}:{proof.line}  {clock(proof.time)}  "
-            words = stems(one.title, one.id, one.impact)
+            words = stems(page.say.english(one.title), one.id, one.impact)
             page.add((place, "dim"), excerpt(proof.text, words, max(20, page.width - layout.cells(place)), page.mark))
     for change in reversed(view.closed):
-        told = f"closed   {clock(change.time)}  {line(change.finding.title)} ({change.reason})"
+        title = page.say("{event} ({reason})").format(event=line(change.finding.title), reason=page.say(change.reason))
+        told = f"{layout.pad(page.say('closed'), 9)}{clock(change.time)}  {title}"
         page.add((layout.cut(told, page.width, page.mark), "dim"))
 
 
 def _foot(page: Page, view: View) -> None:
     for note in view.notes:
         page.add((layout.cut(line(note), page.width, page.mark), "dim"))
-    page.add(("Ctrl-C ends with the full report", "dim"))
+    page.add((page.say("Ctrl-C ends with the full report"), "dim"))
 
 
 def _latest(evidence: Sequence[Evidence]) -> Evidence | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 
 from diagnoser.formats.base import StatsLine
+from diagnoser.language import ENGLISH, Say
 from diagnoser.model import Drift, Record, Run
 from diagnoser.patterns import lazily
 
@@ -68,16 +69,20 @@ def unread(record: Record) -> bool:
     return anchor is not None and anchor.match(record.text[:TEXT]) is not None
 
 
-def sentences(run: Run) -> list[str]:
+def sentences(run: Run, say: Say = ENGLISH) -> list[str]:
     """Return what a report says of a run's drift, the line with it."""
     said = []
+    field = say(
+        "drift: the field '{label}' of a statistics line is in no version that was read ({times}, {place}): {line}"
+    )
+    form = say("drift: a form of a statistics line is in no version that was read ({times}, {place}): {line}")
     for one in list(run.drift.values())[:SAID]:
-        what = f"the field '{one.label}'" if one.label else "a form"
-        times = "once" if one.count == 1 else f"{one.count} times"
+        times = say("once") if one.count == 1 else say("{count} times").format(count=one.count)
         at = max(0, one.text.find(one.label) - EXCERPT // 2) if one.label else 0
         excerpt = ("..." if at else "") + one.text[at : at + EXCERPT] + ("..." if len(one.text) > at + EXCERPT else "")
         place = f"{one.origin.source}:{one.origin.line}"
-        said.append(f"drift: {what} of a statistics line is in no version that was read ({times}, {place}): {excerpt}")
+        said.append((field if one.label else form).format(label=one.label, times=times, place=place, line=excerpt))
     if len(run.drift) > SAID:
-        said.append(f"drift: {len(run.drift) - SAID} more fields of statistics lines are in no version that was read")
+        rest = say("drift: {count} more fields of statistics lines are in no version that was read")
+        said.append(rest.format(count=len(run.drift) - SAID))
     return said

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diagnoser.findings import Evidence, Finding, Report
+from diagnoser.language import Say
 from diagnoser.reports import ci
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.excerpt import excerpt, stems
@@ -27,75 +28,71 @@ _PROOFS_SHOWN = 3
 _PROOF = 200
 #: Nobody reads more in an annotation.
 _TEXT = 2000
-#: The words of this format.
-WORDS = {
-    "proof": "proof",
-    "fix": "fix",
-    "follows": "follows from",
-    "unread": "not readable",
-    "left": "not shown above, {most} annotations of a kind are all that a step has",
-    "kind": "kind of warning or error that no rule knows (diagnose --unrecognised)",
-    "kinds": "kinds of warnings or errors that no rule knows (diagnose --unrecognised)",
-    "finding": "finding",
-    "problem": "problem of an input",
-    "problems": "problems of inputs",
-}
 
 
 def render(report: Report, options: RenderOptions) -> str:
     """Write the verdict as a plain line, then one command a finding, the worst first, then problems of inputs."""
-    out = [_plain(f"diagnose: {verdict(report)}")]
+    say = options.say
+    out = [_plain(f"diagnose: {verdict(report, say)}")]
     used = dict.fromkeys((*_COMMANDS.values(),), 0)
     left = [0, 0]
     for finding in sorted(report.findings, key=_urgency):
         kind = _COMMANDS.get(finding.severity, "warning")
         used[kind] += 1
         if used[kind] <= MOST:
-            out.append(_finding(kind, finding, options.folder))
+            out.append(_finding(kind, finding, options))
         else:
             left[0] += 1
     for name, problem in ((one.name, problem) for one in report.inputs for problem in one.problems):
         used["warning"] += 1
         if used["warning"] <= MOST:
             said = f"{line(name)}: {line(problem)}"
-            out.append(
-                _command(
-                    "warning", {**_file(Evidence(name, 0, None, ""), options.folder), "title": WORDS["unread"]}, said
-                )
-            )
+            place = {**_file(Evidence(name, 0, None, ""), options.folder), "title": say("not readable")}
+            out.append(_command("warning", place, said))
         else:
             left[1] += 1
     if any(left):
-        counts = [plural(left[0], WORDS["finding"])] if left[0] else []
-        counts += [plural(left[1], WORDS["problem"], WORDS["problems"])] if left[1] else []
-        out.append(_plain(f"diagnose: {', '.join(counts)}: {WORDS['left'].format(most=MOST)}"))
+        counts = [plural(left[0], "finding", say=say)] if left[0] else []
+        counts += [plural(left[1], "problem of an input", "problems of inputs", say)] if left[1] else []
+        told = say("{counts}: not shown above, {most} annotations of a kind are all that a step has")
+        out.append(_plain(f"diagnose: {told.format(counts=say(', ').join(counts), most=MOST)}"))
     if report.unrecognised:
-        out.append(_plain(f"diagnose: {plural(len(report.unrecognised), WORDS['kind'], WORDS['kinds'])}"))
+        out.append(_plain(f"diagnose: {_kinds(len(report.unrecognised), say)}"))
     if recognised(report) and (not report.findings or report.healthy):
-        out.append(_plain(f"diagnose: {looked(report)}"))
+        out.append(_plain(f"diagnose: {looked(report, say)}"))
     return "\n".join(out) + "\n"
+
+
+def _kinds(count: int, say: Say) -> str:
+    return plural(
+        count,
+        "kind of warning or error that no rule knows (diagnose --unrecognised)",
+        "kinds of warnings or errors that no rule knows (diagnose --unrecognised)",
+        say,
+    )
 
 
 def _urgency(finding: Finding) -> int:
     return -ci.LEVELS.index(finding.severity) if finding.severity in ci.LEVELS else 0
 
 
-def _finding(kind: str, finding: Finding, folder: str) -> str:
+def _finding(kind: str, finding: Finding, options: RenderOptions) -> str:
+    say, folder = options.say, options.folder
     texts = [text for text in [*lines(finding.impact or finding.meaning)] if text]
     if finding.explained_by:
-        texts.append(f"{WORDS['follows']} {line(finding.explained_by)}")
-    texts += _proofs(finding)
-    texts += [f"{WORDS['fix']}: {proposal(item)}" for item in finding.remedies]
+        texts.append(say("follows from {cause}").format(cause=line(finding.explained_by)))
+    texts += _proofs(finding, say)
+    texts += [say.pair(say("fix"), proposal(item, say=say)) for item in finding.remedies]
     properties = _file(finding.evidence[0], folder) if finding.evidence else {}
     properties["title"] = f"{line(finding.id)}: {ci.cut(finding.title, 200)}"
     return _command(kind, properties, _bounded(texts) or line(finding.title))
 
 
-def _proofs(finding: Finding) -> Iterator[str]:
-    words = stems(finding.title, finding.id, finding.impact)
+def _proofs(finding: Finding, say: Say) -> Iterator[str]:
+    words = stems(say.english(finding.title), finding.id, finding.impact)
     for item in finding.evidence[:_PROOFS_SHOWN]:
         where = f"{line(item.source)}:{item.line}" if item.line else line(item.source)
-        yield f"{WORDS['proof']}: {where} {excerpt(item.text, words, _PROOF)}"
+        yield say.pair(say("proof"), f"{where} {excerpt(item.text, words, _PROOF)}")
 
 
 def _bounded(texts: list[str]) -> str:

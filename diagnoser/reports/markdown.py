@@ -81,7 +81,7 @@ def _head(report: Report, run: RunReport | None, say: Say) -> Iterator[str]:
         [
             f"- **{say('server')}**: {markdown(' · '.join(item for item in items if item))}",
             f"- **{say('read')}**: {', '.join(code(source.name) for source in report.inputs)}{scrapes}",
-            *(f"- **{say('alert')}**: {markdown(told)}" for told in answers(report)),
+            *(f"- **{say('alert')}**: {markdown(told)}" for told in answers(report, say)),
             *(f"- **{say('note')}**: {markdown(note)}" for note in run.notes),
             f"- **{say('stages')}**: {', '.join(_stage(stage, say) for stage in report.stages)}",
         ]

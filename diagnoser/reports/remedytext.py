@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from diagnoser.findings import Advice
+from diagnoser.language import ENGLISH, Say
 from diagnoser.reports.safe import line, lines
+from diagnoser.reports.words import current, proposed
 
 
-def proposal(item: Advice, arrow: str = "->") -> str:
+def proposal(item: Advice, arrow: str = "->", say: Say = ENGLISH) -> str:
     """``--max-num-seqs 256 (set) -> 139``, or the sentence of an action."""
     if item.action:
         return " ".join(line(text) for text in lines(item.action))
     name = line(item.flag or item.env or "")
-    current, proposed = line(item.current or ""), line(item.proposed or "")
-    if current and proposed:
-        return f"{name} {current} {arrow} {proposed}"
-    return f"{name} {arrow} {proposed}" if proposed else f"{name} {current}".strip()
+    now, then = line(current(item.current or "", say)), line(proposed(item.proposed or "", say))
+    if now and then:
+        return f"{name} {now} {arrow} {then}"
+    return f"{name} {arrow} {then}" if then else f"{name} {now}".strip()
 
 
-def reasons(item: Advice) -> list[str]:
+def reasons(item: Advice, say: Say = ENGLISH) -> list[str]:
     """Return why, and what it costs."""
     why = [" ".join(line(text) for text in lines(item.text))] if item.text else []
-    return why + ([f"costs: {' '.join(line(text) for text in lines(item.tradeoff))}"] if item.tradeoff else [])
+    price = " ".join(line(text) for text in lines(item.tradeoff))
+    return why + ([say("costs: {what}").format(what=price)] if item.tradeoff else [])

@@ -48,6 +48,12 @@ def verdict(report: Report, say: Say = ENGLISH) -> str:
     return say.pair(say(level), told) if level else told
 
 
+def graded(report: Report, say: Say = ENGLISH) -> str:
+    """Return the same with the severity as the data has it in every language: what programs look for."""
+    level, told = answer(report, say)
+    return f"{level}: {told}" if level else told
+
+
 def answer(report: Report, say: Say = ENGLISH) -> tuple[str, str]:
     """Return the severity of the worst root cause and its title; "" and a sentence where there is none."""
     roots = [finding for finding in report.findings if finding.role == "root"] or report.findings
@@ -183,23 +189,35 @@ def limit(seconds: float) -> str:
     return f"{number(seconds * 1000)} ms" if seconds < 1 else f"{number(seconds)} s"
 
 
-def answers(report: Report) -> list[str]:
+#: States of an alert.
+STATES = (phrase("firing"), phrase("resolved"))
+
+
+def answers(report: Report, say: Say = ENGLISH) -> list[str]:
     """Say which alert the report answers, what of its labels picked something, and what is not certain."""
     alert = report.alert
     if alert is None:
         return []
-    more = f" and {len(alert.names) - 3} more" if len(alert.names) > 3 else ""
-    times = f" since {_utc(alert.since)}" if alert.since else ""
-    times += f" until {_utc(alert.until)}" if alert.until else ""
-    told = [f"answers the alert {', '.join(map(line, alert.names[:3]))}{more}, {alert.status}{times}"]
+    names, rest = say(", ").join(map(line, alert.names[:3])), len(alert.names) - 3
+    if rest > 0:
+        names = say("{names} and {count} more").format(names=names, count=rest)
+    state = say(alert.status)
+    if alert.since:
+        state = say("{state} since {time}").format(state=state, time=_utc(alert.since))
+    if alert.until:
+        state = say("{state} until {time}").format(state=state, time=_utc(alert.until))
+    told = [say("answers the alert {names}, {state}").format(names=names, state=state)]
     if alert.cause:
         found = any(finding.id == alert.cause for finding in report.findings)
-        told.append(f"it was made of {line(alert.cause)}, which is {'found here too' if found else 'not found here'}")
+        here = say("it was made of {rule}, which is found here too")
+        gone = say("it was made of {rule}, which is not found here")
+        told.append((here if found else gone).format(rule=line(alert.cause)))
     if alert.labels_used:
-        told.append(f"looked at {', '.join(map(line, alert.labels_used))}")
+        told.append(say("looked at {labels}").format(labels=say(", ").join(map(line, alert.labels_used))))
     if alert.labels_unseen:
-        told.append(f"no input shows {', '.join(map(line, alert.labels_unseen))}: nothing was left out by that")
-    return ["; ".join(told), *([alert.note] if alert.note else [])]
+        unseen = say("no input shows {labels}: nothing was left out by that")
+        told.append(unseen.format(labels=say(", ").join(map(line, alert.labels_unseen))))
+    return [say("; ").join(told), *([alert.note] if alert.note else [])]
 
 
 def _utc(stamp: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from diagnoser.findings import Report
-from diagnoser.reports.html.words import say
+from diagnoser.language import Say
 from diagnoser.reports.units import clock, day, plural
 from diagnoser.story import Moment, RunStory, Story
 
@@ -14,7 +14,7 @@ MOMENTS, UNKNOWN, UNRECOGNISED, NAMES = 120, 40, 40, 12
 TEXT = 400
 
 
-def timeline(report: Report, stories: dict[int, RunStory]) -> dict[str, Any]:
+def timeline(report: Report, stories: dict[int, RunStory], say: Say) -> dict[str, Any]:
     """Return the events of all runs in their order; what every start prints stands apart."""
     every = [
         (at, moment)
@@ -27,13 +27,13 @@ def timeline(report: Report, stories: dict[int, RunStory]) -> dict[str, Any]:
     events = [pair for pair in every if not pair[1].startup]
     startup = [pair for pair in every if pair[1].startup]
     return {
-        "events": [_moment(at if several else 0, one, days) for at, one in events[:MOMENTS]],
+        "events": [_moment(at if several else 0, one, days, say) for at, one in events[:MOMENTS]],
         "more_events": max(0, len(events) - MOMENTS),
-        "startup": [_moment(at if several else 0, one, days) for at, one in startup[:MOMENTS]],
+        "startup": [_moment(at if several else 0, one, days, say) for at, one in startup[:MOMENTS]],
     }
 
 
-def _moment(place: int, one: Moment, days: bool) -> dict[str, Any]:
+def _moment(place: int, one: Moment, days: bool, say: Say) -> dict[str, Any]:
     names = {
         "start": say("server starts"),
         "ready": say("ready to serve"),
@@ -55,7 +55,7 @@ def _moment(place: int, one: Moment, days: bool) -> dict[str, Any]:
     }
 
 
-def unseen(report: Report) -> list[dict[str, Any]]:
+def unseen(report: Report, say: Say) -> list[dict[str, Any]]:
     """Return the inputs that are missing with the rules that they would decide, what decides most first."""
     needs: dict[str, dict[str, None]] = {}
     for item in report.unknown:
@@ -66,7 +66,7 @@ def unseen(report: Report) -> list[dict[str, Any]]:
     ]
 
 
-def unrecognised(report: Report, story: Story | None) -> dict[str, Any]:
+def unrecognised(report: Report, story: Story | None, say: Say) -> dict[str, Any]:
     """Return warnings and errors that no rule knows, one row for each shape."""
     rows = []
     for item in report.unrecognised[:UNRECOGNISED]:
@@ -85,11 +85,11 @@ def unrecognised(report: Report, story: Story | None) -> dict[str, Any]:
             }
         )
     total = sum(item.count for item in report.unrecognised)
-    told = plural(len(report.unrecognised), say("kind"), say("kinds"))
+    told = plural(len(report.unrecognised), "kind", say=say)
     return {
         "unrecognised": rows,
         "unrecognised_told": say("{kinds} of warning or error that no rule knows, {lines}").format(
-            kinds=told, lines=plural(total, say("line"), say("lines"))
+            kinds=told, lines=plural(total, "line", say=say)
         ),
         "more_unrecognised": max(0, len(report.unrecognised) - UNRECOGNISED),
     }

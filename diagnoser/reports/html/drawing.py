@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from diagnoser.findings import Report
-from diagnoser.reports.html.words import say
+from diagnoser.language import Say
 from diagnoser.story import Chart, RunStory, Shade, Story
 
 #: Findings whose stretch is shaded.
@@ -20,19 +20,19 @@ MARKED = ("start", "ready", "end", "preemption", "unknown", "error")
 SAME = 0.01
 
 
-def drawing(report: Report, story: Story | None) -> dict[str, Any]:
+def drawing(report: Report, story: Story | None, say: Say) -> dict[str, Any]:
     """Return the data of the page, bounded by the bounds of the story."""
-    runs = [_run(report, one) for one in story.runs if one.charts] if story is not None else []
-    return {"runs": runs, "words": _words()}
+    runs = [_run(report, one, say) for one in story.runs if one.charts] if story is not None else []
+    return {"runs": runs, "words": _words(say)}
 
 
-def _run(report: Report, one: RunStory) -> dict[str, Any]:
+def _run(report: Report, one: RunStory, say: Say) -> dict[str, Any]:
     span = _span(one)
     return {
         "id": one.run,
         "clock": one.clock,
         "span": span,
-        "charts": [_chart(chart) for chart in one.charts],
+        "charts": [_chart(chart, say) for chart in one.charts],
         "shades": [{"severity": shade.severity, "at": [shade.start, shade.end]} for shade in shaded(report, one)],
         "marks": _marks(one, span),
     }
@@ -87,7 +87,7 @@ def _marks(one: RunStory, span: list[float] | None) -> list[dict[str, Any]]:
     return out
 
 
-def _chart(chart: Chart) -> dict[str, Any]:
+def _chart(chart: Chart, say: Say) -> dict[str, Any]:
     return {
         "name": chart.name,
         "unit": chart.unit,
@@ -100,7 +100,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
     }
 
 
-def _words() -> dict[str, str]:
+def _words(say: Say) -> dict[str, str]:
     return {
         "limit": say("limit"),
         "most": say("max"),

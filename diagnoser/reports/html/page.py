@@ -12,11 +12,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from diagnoser.findings import Report
+from diagnoser.language import ENGLISH, Say
 from diagnoser.reports.base import RenderOptions
-from diagnoser.reports.html import drawing, sections, view, words
+from diagnoser.reports.html import drawing, sections, view
 from diagnoser.reports.safe import line
 
 HERE = Path(__file__).parent
+#: Languages with a style of their own, and how browsers call them: the same letters look otherwise in Japanese.
+LANGUAGES = {"zh": "zh-CN"}
 #: ``</script`` and ``<!--`` end or change a script element, and these two end a line of JavaScript.
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -24,27 +27,28 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 def render(report: Report, options: RenderOptions) -> str:
     """Fill the templates."""
     script = Markup(_read("uplot/uPlot.iife.min.js").strip()), Markup(_read("page.js").strip())
-    style = Markup(_read("uplot/uPlot.min.css") + _read("page.css"))
-    told = view.view(report, options.story)
+    say = options.say
+    style = Markup(_read("uplot/uPlot.min.css") + _read("page.css") + _fonts(say.language))
+    told = view.view(report, options.story, say)
     return (
-        environment()
+        environment(say)
         .get_template("page.html")
         .render(
             **told,
-            **sections.sections(report, options.story),
-            language=words.LANGUAGE,
+            **sections.sections(report, options.story, say),
+            language=LANGUAGES.get(say.language, say.language),
             policy=policy(script, style),
             scripts=script,
             style=style,
             licence=_read("uplot/LICENSE"),
-            data=Markup(embedded(drawing.drawing(report, options.story))),
+            data=Markup(embedded(drawing.drawing(report, options.story, say))),
         )
         .rstrip()
         + "\n"
     )
 
 
-def environment() -> Environment:
+def environment(say: Say = ENGLISH) -> Environment:
     """Return the templates: every value is made harmless, then escaped; a name that nobody gave is an error."""
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
@@ -54,7 +58,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["say"] = words.say
+    made.globals["say"] = say
     return made
 
 
@@ -92,6 +96,11 @@ def _plain(value: Any) -> Any:
 
 def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _fonts(language: str) -> str:
+    """Return the style that a language's letters need beside the page's own; most need none."""
+    return _read(f"page-{language}.css") if language in LANGUAGES else ""
 
 
 def _read(name: str) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 from diagnoser.figurerows import FigureRow
 from diagnoser.findings import Plan, Report, RunReport
+from diagnoser.language import Say
 from diagnoser.reports import compared
 from diagnoser.reports.html.closing import timeline, unrecognised, unseen
 from diagnoser.reports.html.drawing import marked, shaded
-from diagnoser.reports.html.words import say
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ending, engine_name, focus, objective, pairs, profile, recognised
 from diagnoser.reports.units import quantity, size, span
@@ -33,25 +33,25 @@ _VALUE, _TEXT = 300, 400
 _MARKS = {"pass": "✓", "fail": "✕", "unknown": "?", "n/a": "–"}
 
 
-def sections(report: Report, story: Story | None) -> dict[str, Any]:
+def sections(report: Report, story: Story | None, say: Say) -> dict[str, Any]:
     """Return what the lower half of the page shows; parts with nothing to say are empty."""
     known = recognised(report)
     run = focus(report) if known else None
     stories = {one.run: one for one in story.runs} if story is not None else {}
     return {
-        "figures": _figures(run) if run is not None else [],
-        "profile": profile(run) if run is not None else "",
+        "figures": _figures(run, say) if run is not None else [],
+        "profile": profile(run, say) if run is not None else "",
         "spreads": _spreads(run) if run is not None else [],
-        "objectives": [objective(one) for one in run.objectives] if run is not None else [],
-        "drawn": _drawn(report, run, stories),
-        "runs": _runs(report, run) if len(report.runs) > 1 else [],
+        "objectives": [objective(one, say=say) for one in run.objectives] if run is not None else [],
+        "drawn": _drawn(report, run, stories, say),
+        "runs": _runs(report, run, say) if len(report.runs) > 1 else [],
         "more_runs": max(0, len(report.runs) - RUNS),
-        "odd": [compared.stands_out(one) for one in report.odd],
+        "odd": [compared.stands_out(one, say) for one in report.odd],
         "plan": _plan(report.plan),
-        "settings": _settings(run) if run is not None else [],
+        "settings": _settings(run, say) if run is not None else [],
         "facts": _facts(run) if run is not None else [],
-        "baseline": _baseline(report),
-        **timeline(report, stories),
+        "baseline": _baseline(report, say),
+        **timeline(report, stories, say),
         "checklist": [
             {
                 "id": one.id,
@@ -64,8 +64,8 @@ def sections(report: Report, story: Story | None) -> dict[str, Any]:
         ]
         if known
         else [],
-        "unseen": unseen(report) if known else [],
-        **unrecognised(report, story),
+        "unseen": unseen(report, say) if known else [],
+        **unrecognised(report, story, say),
         "inputs": [
             {
                 "name": one.name,
@@ -85,13 +85,13 @@ def _title(row: FigureRow) -> str:
     return row.title + {"tokens/s": " tok/s", "events/min": " /min"}.get(row.unit, "")
 
 
-def _figures(run: RunReport) -> list[dict[str, str]]:
+def _figures(run: RunReport, say: Say) -> list[dict[str, str]]:
     return [
         {
             "title": _title(row),
-            "median": quantity(row.median, row.unit),
-            "max": quantity(row.max, row.unit),
-            "min": quantity(row.min, row.unit),
+            "median": quantity(row.median, row.unit, say),
+            "max": quantity(row.max, row.unit, say),
+            "min": quantity(row.min, row.unit, say),
         }
         for name, row in run.figures.items()
         if not name.startswith("profile.")
@@ -107,7 +107,7 @@ def _spreads(run: RunReport) -> list[dict[str, Any]]:
     return out
 
 
-def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStory]) -> list[dict[str, Any]]:
+def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStory], say: Say) -> list[dict[str, Any]]:
     """Name the runs that have charts: the one that the head is about first."""
     places = {run.id: at for at, run in enumerate(report.runs, 1)}
     drawn = [run for run in report.runs if run.id in stories and stories[run.id].charts]
@@ -118,14 +118,14 @@ def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStor
             "name": " · ".join(
                 part
                 for part in (
-                    say("run {place}").format(place=places[run.id]),
+                    say("run {number}").format(number=places[run.id]),
                     run.stream or next((name.rpartition("/")[2] for name in run.sources), ""),
                     span(run.started, run.ended, "–"),
                 )
                 if part
             ),
             "open": at == 0,
-            "charts": [_chart(chart) for chart in stories[run.id].charts],
+            "charts": [_chart(chart, say) for chart in stories[run.id].charts],
             "kinds": marked(stories[run.id]),
             "shaded": [shade.finding for shade in shaded(report, stories[run.id])],
         }
@@ -133,18 +133,18 @@ def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStor
     ]
 
 
-def _chart(chart: Chart) -> dict[str, str]:
-    title = say(chart.title) + (f": {say(chart.part)}" if chart.part else "")
-    title += f", {say('tok/s')}" if chart.unit == "tokens/s" else ""
+def _chart(chart: Chart, say: Say) -> dict[str, str]:
+    title = say.pair(say(chart.title), say(chart.part)) if chart.part else say(chart.title)
+    title = say("{title}, tok/s").format(title=title) if chart.unit == "tokens/s" else title
     most = [
         f"{say(curve.title)} {quantity(max(known), chart.unit)}"
         for curve in chart.curves
         if (known := [value for value in curve.values if value is not None])
     ]
-    return {"name": chart.name, "title": title, "told": say("at most {values}").format(values=", ".join(most))}
+    return {"name": chart.name, "title": title, "told": say("at most {values}").format(values=say(", ").join(most))}
 
 
-def _runs(report: Report, focused: RunReport | None) -> list[dict[str, Any]]:
+def _runs(report: Report, focused: RunReport | None, say: Say) -> list[dict[str, Any]]:
     causes = {run: finding for finding in reversed(report.findings) if finding.role == "root" for run in finding.runs}
     rows = []
     for place, run in enumerate(report.runs[:RUNS], 1):
@@ -154,10 +154,10 @@ def _runs(report: Report, focused: RunReport | None) -> list[dict[str, Any]]:
                 "place": place,
                 "focused": run is focused,
                 "stream": run.stream or next((name.rpartition("/")[2] for name in run.sources), ""),
-                "engine": engine_name(run),
+                "engine": engine_name(run, say),
                 "span": span(run.started, run.ended, "–"),
-                "ending": ending(report, run),
-                "cause": f"{cause.severity}: {cause.title}" if cause is not None else "",
+                "ending": ending(report, run, say),
+                "cause": say.pair(say(cause.severity), cause.title) if cause is not None else "",
             }
         )
     return rows
@@ -174,7 +174,7 @@ def _plan(plan: Plan | None) -> dict[str, Any]:
     }
 
 
-def _settings(run: RunReport) -> list[dict[str, str]]:
+def _settings(run: RunReport, say: Say) -> list[dict[str, str]]:
     rows = [
         {
             "flag": flag,
@@ -197,22 +197,23 @@ def _value(value: Any, name: str) -> str:
     return text if len(text) <= _VALUE else text[: _VALUE - 1] + "…"
 
 
-def _baseline(report: Report) -> dict[str, Any]:
+def _baseline(report: Report, say: Say) -> dict[str, Any]:
     found = report.baseline
     if found is None:
         return {}
     return {
-        "verdict": compared.verdict(found),
-        "side": compared.side(found.before),
+        "verdict": compared.verdict(found, say),
+        "side": compared.side(found.before, say),
         "text": found.attribution_text,
         "configuration": [
-            [one.name, compared.value(one.before), compared.value(one.after), title]
+            [*compared.change(one, say), say(title)]
             for title, differences in compared.kinds(found)
             for one in differences
         ][:COMPARED],
-        "figures": [compared.cells(one) for one in found.figures][:COMPARED],
-        "findings": [f"{one.change} {one.after or one.before or ''}: {one.title} ({one.id})" for one in found.findings][
-            :COMPARED
-        ],
+        "figures": [compared.cells(one, say) for one in found.figures][:COMPARED],
+        "findings": [
+            say.pair(f"{say(one.change)} {say(one.after or one.before or '')}", f"{one.title} ({one.id})")
+            for one in found.findings
+        ][:COMPARED],
         "messages": [f"{one.level}, {one.count}: {one.text[:_TEXT]}" for one in found.messages][:COMPARED],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from diagnoser.findings import Finding, Report
 from diagnoser.reports.excerpt import excerpt, stems
 from diagnoser.reports.safe import line
-from diagnoser.reports.summary import verdict
+from diagnoser.reports.summary import graded
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import short_window
 
@@ -15,8 +15,11 @@ _JOINT = " | "
 
 
 def write(page: Page, report: Report) -> None:
-    """``VERDICT text``, then ``SEVERITY id confidence | title | window | source:line proof``."""
-    said = verdict(report)
+    """``VERDICT text``, then ``SEVERITY id confidence | title | window | source:line proof``.
+
+    The words before the first bar, and a verdict's severity, are the same in every language.
+    """
+    said = graded(report, page.say)
     page.add(("VERDICT", "label"), f" {said}")
     for finding in report.findings:
         severity = line(finding.severity).upper()
@@ -29,7 +32,8 @@ def _fields(page: Page, finding: Finding) -> list[str]:
     if finding.evidence:
         first = finding.evidence[0]
         place = f"{line(first.source)}:{first.line}" if first.line else line(first.source)
-        proof = f"{place} {excerpt(first.text, stems(finding.title, finding.id, finding.impact), _PROOF, page.mark)}"
+        words = stems(page.say.english(finding.title), finding.id, finding.impact)
+        proof = f"{place} {excerpt(first.text, words, _PROOF, page.mark)}"
     # A bar inside a field would be one field more.
     return [text.replace("|", "¦") or "-" for text in (line(finding.title), short_window(line(finding.window)), proof)]
 

@@ -37,7 +37,7 @@ def write(page: Page, report: Report) -> RunReport | None:
             page.add((piece, ""))
     for piece in layout.flow(_extent(page, report, shown), page.width, page.dot):
         page.add((piece, "dim"))
-    for note in (*answers(report), *(shown.notes if shown is not None else ())):
+    for note in (*answers(report, page.say), *(shown.notes if shown is not None else ())):
         for piece in layout.wrap(line(note), page.width):
             page.add((piece, "dim"))
     if shown is not None and len(report.runs) > 1:
