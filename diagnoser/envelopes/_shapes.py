@@ -36,7 +36,10 @@ def epoch(text: str) -> float | None:
     second = _second(text[:19], zone)
     if second is None or text[19:20] != ".":
         return second
-    return second + float(text[19 : len(text) - len(zone)])
+    try:
+        return second + float(text[19 : len(text) - len(zone)])
+    except ValueError:  # "10:00:00.1.2"
+        return None
 
 
 @functools.lru_cache(maxsize=256)

@@ -50,8 +50,9 @@ _NAMED = lazily(r"\[([\w.-]+)\] (DEBUG|INFO|WARNING|ERROR|CRITICAL):? +(.*)", re
 _UNIT = lazily(r"[\w@.\\-]+\.(?:service|scope): ")
 _UNIT_TROUBLE = lazily(r"kill|fail|remains running|exited, code|timed out|watchdog|core-dump", re.IGNORECASE)
 _STAMPED = lazily(
-    r"\[?(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[,.](\d{1,6}))?\]?\s*[-|:]?\s*(?:([\w.]+)\s*[-|:]?\s+)?"
-    r"\[?(DEBUG|INFO|WARNING|ERROR|CRITICAL)\]?\s*[-|:]?\s+(.*)",
+    # No blank is taken twice: a line of nothing but blanks behind a time would take for ever.
+    r"\[?(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[,.](\d{1,6}))?\]?\s*+(?:[-|:]\s*+)?"
+    r"(?:([\w.]+)(?:\s*+[-|:]\s++|\s++))?\[?(DEBUG|INFO|WARNING|ERROR|CRITICAL)\]?(?:\s*+[-|:]\s++|\s++)(.*)",
     re.DOTALL,
 )
 

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
 
+#: Parts within parts, and operators of one kind in a row; those who walk an expression call themselves.
+MAX_DEPTH = 80
+
+
 class ExpressionError(ValueError):
     """An expression that cannot be read or makes no sense.
 
@@ -117,12 +121,14 @@ def _parser() -> Lark:
     return Lark(grammar, parser="lalr", lexer="basic", keep_all_tokens=True, maybe_placeholders=False)
 
 
-def _build(text: str, tree: Tree[Token] | Token) -> Spanned:
+def _build(text: str, tree: Tree[Token] | Token, depth: int = 0) -> Spanned:
     """Turn lark's tree, with every token kept, into nodes."""
     from lark import Tree
 
     assert isinstance(tree, Tree)
-    parts = [_build(text, child) for child in tree.children if isinstance(child, Tree)]
+    if depth > MAX_DEPTH:
+        raise ExpressionError(f"nested deeper than {MAX_DEPTH}; give parts of it a name under 'symptoms'")
+    parts = [_build(text, child, depth + 1) for child in tree.children if isinstance(child, Tree)]
     tokens = [child for child in tree.children if not isinstance(child, Tree)]
     # Every construct begins and ends with a token or a part.
     first, last = tree.children[0], tree.children[-1]

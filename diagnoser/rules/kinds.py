@@ -11,6 +11,9 @@ from diagnoser.knowledge.words import nearest
 from diagnoser.rules import units
 from diagnoser.rules.model import Node
 
+#: Seconds that a regular expression may take on a text of sixty characters that nearly matches.
+_PROBE = 0.1
+
 
 class NodeError(Exception):
     """Something wrong with one raw node; ``check`` turns it into an ExpressionError with a column."""
@@ -69,6 +72,21 @@ def pattern(raw: Node) -> None:
         regex.compile(raw.args[0])
     except regex.error as error:
         raise NodeError(raw, f"not a regular expression: {error}") from None
+    if _runs_away(raw.args[0]):
+        raise NodeError(raw, "a regular expression without bound on its time: it repeats what repeats itself")
+
+
+def _runs_away(text: str) -> bool:
+    """Whether a regular expression needs time without bound: tried on texts that repeat what it is made of."""
+    import regex
+
+    search = regex.compile(text).search
+    for piece in dict.fromkeys("a0 _." + text[:200].replace("\\", "")):
+        try:
+            search(piece * 60 + "\x00", timeout=_PROBE)
+        except TimeoutError:
+            return True
+    return False
 
 
 def comparable(raw: Node, left: Node, right: Node, op: str) -> None:

@@ -78,7 +78,7 @@ def _anchor(pieces: list[Piece]) -> str:
     """
     best = ""
     inside = False
-    for piece, after in zip(pieces, [*pieces[1:], None], strict=True):
+    for piece, after in zip(pieces, [*pieces[1:], None], strict=False):
         if piece.kind in ("open", "close"):
             inside = piece.kind == "open"
         elif piece.kind == "literal" and not inside:

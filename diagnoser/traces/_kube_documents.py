@@ -145,9 +145,10 @@ def _json_documents(source: str, content: str) -> Iterator[Thing | Problem]:
         try:
             value, end = decoder.raw_decode(content, at)
         except (ValueError, RecursionError) as error:
-            line = content.count("\n", 0, getattr(error, "pos", at)) + 1
+            damage = getattr(error, "pos", at)
+            line = content.count("\n", 0, damage) + 1
             yield Problem(source, line, "is no whole JSON from here on; what stands before it was read")
-            closed, end = _closed(content, at), len(content)
+            closed, end = _closed(content[:damage] if damage > at else content, at), len(content)
             try:
                 value, _ = decoder.raw_decode(closed, at)
             except (ValueError, RecursionError):

@@ -28,10 +28,10 @@ class Tables:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         for pragma in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
-            connection.execute(f"PRAGMA {pragma}")
+            self._run(f"PRAGMA {pragma}")
         connection.set_progress_handler(self._step, 1_000_000)
         # Views and virtual tables run what the file says; only plain tables are looked at.
-        found = connection.execute(
+        found = self._run(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' LIMIT 10000"
         )
         self.names = frozenset(str(name) for (name,) in found)
@@ -42,14 +42,14 @@ class Tables:
         if table not in self.names:
             return frozenset()
         if table not in self._columns:
-            rows = self._connection.execute("SELECT name FROM pragma_table_info(?) LIMIT 1000", (table,))
+            rows = self._run("SELECT name FROM pragma_table_info(?) LIMIT 1000", (table,))
             self._columns[table] = frozenset(str(name) for (name,) in rows)
         return self._columns[table]
 
     def rows(self, query: str, given: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query; names in it must be the caller's own, never the file's."""
         self._left = STEPS // 1_000_000
-        cursor = self._connection.execute(query, given)
+        cursor = self._run(query, given)
         while batch := cursor.fetchmany(BATCH):
             yield from batch
 
@@ -57,6 +57,12 @@ class Tables:
         """Close the file."""
         with suppress(sqlite3.Error):
             self._connection.close()
+
+    def _run(self, query: str, given: Sequence[Any] = ()) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(query, given)
+        except UnicodeDecodeError:  # the message of an error quotes the file, whatever bytes it has there
+            raise sqlite3.DatabaseError("malformed, in words that are no text") from None
 
     def _step(self) -> bool:
         self._left -= 1

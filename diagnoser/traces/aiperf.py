@@ -6,7 +6,6 @@ inter-token latency is the time after the first token over the tokens that follo
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,6 +14,7 @@ from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.table import Origin
+from diagnoser.traces._cells import split
 from diagnoser.traces._moments import moment
 from diagnoser.traces._results import TEXT, Latency, Result, documents, excerpt, number, search
 from diagnoser.traces.base import Wanted
@@ -46,7 +46,7 @@ _PLAIN = (
 )  # fmt: skip
 _QUANTILES = {"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "seconds": 1.0}
-_NAME = re.compile(r"\s*(.+?)\s*(?:\(([^()]*)\))?\s*\Z")
+_NAME = re.compile(r"(.+?)(?:\(([^()]*)\))?\Z")
 _SHOWN = (
     "concurrency", "request_rate", "request_count", "request_throughput", "output_token_throughput",
     "time_to_first_token p50", "time_to_first_token p99", "inter_token_latency p50", "inter_token_latency p99",
@@ -105,19 +105,19 @@ def _table(source: Source) -> Iterator[Observation]:
     header: list[str] = []
     for _, _, raw in source.raw_lines():
         text = raw.decode("utf-8", "replace").strip()
-        cells = next(csv.reader([text]), [])
+        cells = split(text)
         if not cells:
             continue
         if cells[0] == "Metric":
             header = ["avg" if cell == "Value" else cell for cell in cells[1:]]
             continue
-        found = _NAME.match(cells[0])
+        found = _NAME.match(cells[0].strip()[:200])
         if found is None or not header or len(blocks) >= 500:
             continue
         # The table counts requests without a unit, and writes thousands with commas.
         numbers = [number(cell.replace(",", "")) for cell in cells[1:]]
         told = {key: value for key, value in zip(header, numbers, strict=False) if value is not None}
-        blocks[found[1].lower().replace(" ", "_")] = {"unit": found[2] or "", **told}
+        blocks[found[1].strip().lower().replace(" ", "_")] = {"unit": found[2] or "", **told}
     result = Result(NAME, Origin(source.name, 1), None, "")
     _take(result, blocks)
     result.text = excerpt(result.values, _SHOWN)[:TEXT]

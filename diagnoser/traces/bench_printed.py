@@ -40,6 +40,8 @@ SAMPLES = [
     ),
 ]
 
+#: Characters of a line of the table, and of one before it: the arguments stand in one.
+_WIDE, _LONG = 400, 32 << 10
 _BANNER = re.compile(r"={8,} Serving Benchmark Result ={8,}\s*\Z")
 _SIGN = re.compile(r"(?m)^(?:={8,} Serving Benchmark Result |Traffic request rate: |Starting main benchmark run)")
 _CLOSED = re.compile(r"={20,}\s*\Z")
@@ -92,7 +94,8 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     for part, line, raw in source.raw_lines():
         # A progress bar overwrites itself and shares its line with what comes next.
         text = raw.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2].replace("\0", "")
-        if _BANNER.search(text):
+        row = text if len(text) <= _WIDE else ""
+        if _BANNER.search(row):
             if table:
                 yield from _result(table, before, origin)
             table, origin, found = {_CELLS: {}}, Origin(part, line), found + 1
@@ -100,11 +103,11 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
                 yield Problem(part, line, f"more than {MOST_RESULTS:,} results; the rest was not read")
                 return
         elif table is None:
-            _note(before, text)
-        elif _CLOSED.match(text):
+            _note(before, text[:_LONG])
+        elif _CLOSED.match(row):
             yield from _result(table, before, origin)
             table, before = None, {"model_id": before["model_id"]} if "model_id" in before else {}
-        elif (cell := _CELL.match(text)) is not None:
+        elif (cell := _CELL.match(row)) is not None:
             _take(table, cell[1], cell[2])
     if table:
         yield Problem(origin.source, origin.line, "the table of results has no end: it counts as far as it goes")

@@ -36,6 +36,8 @@ SAMPLES = [
 ]
 
 _WRITER = "nvidia-smi"
+#: Characters of a line; the table has ninety.
+_WIDE = 400
 _TITLE = re.compile(r"\|\s*NVIDIA-SMI \d")
 #: Sun Nov 29 10:00:00 2026: in the local time of the machine, taken for UTC as everywhere.
 _DATE = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\b")
@@ -64,7 +66,7 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     time: float | None = None
     card: tuple[str, str, str, str] | None = None  # index, name, uncorrectable errors, the line
     for part, line, raw in source.raw_lines():
-        text = raw.decode("utf-8", "replace").replace("\0", "").strip()
+        text = raw.decode("utf-8", "replace").replace("\0", "").strip()[:_WIDE]
         if (date := _DATE.match(text)) is not None:
             time = _moment(*date.groups())
         elif (first := _CARD.match(text)) is not None:

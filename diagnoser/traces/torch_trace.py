@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, TypeGuard
 
 from diagnoser.model import Problem
@@ -34,6 +35,9 @@ _DEVICE = re.compile(r'"deviceProperties"\s*:\s*\[\s*\{[^{}]{0,400}?"name"\s*:\s
 
 #: Bytes that may pass without an event: a longer one is no event of a profiler, and costs time by its square.
 SILENCE = 4 << 20
+#: Brackets within brackets since the last event.
+DEPTH = 2000
+_BRACKETS = re.compile(rb"[][{}]")
 #: Times in the file are microseconds.
 TICK = 1e-6
 
@@ -64,7 +68,7 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     stopped = ""
     try:
         for event in ijson.items(stream, path, use_float=True):
-            stream.silent = 0
+            stream.silent = stream.depth = 0
             if isinstance(event, dict):
                 events += _take(profile, event)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError, MemoryError, _SilentError) as error:
@@ -85,7 +89,7 @@ class _Stream:
     """The content of an input as the library asks for it."""
 
     def __init__(self, source: Source) -> None:
-        self.silent = 0
+        self.silent = self.depth = 0
         self._blocks = source.blocks()
         self._rest = b""
 
@@ -97,7 +101,20 @@ class _Stream:
         self.silent += len(given)
         if self.silent > SILENCE:
             raise _SilentError(f"no event in {SILENCE >> 20} MiB")
+        self._nest(given)
         return given
+
+    def _nest(self, given: bytes) -> None:
+        """Refuse deep nesting, which costs the library its depth at every step. Brackets in texts count, too."""
+        opens = given.count(b"[") + given.count(b"{")
+        highest = self.depth + opens
+        if highest > DEPTH:
+            highest = max(
+                accumulate((1 if char in b"[{" else -1 for char in _BRACKETS.findall(given)), initial=self.depth)
+            )
+        if highest > DEPTH:
+            raise _SilentError(f"nested deeper than {DEPTH}")
+        self.depth = max(0, self.depth + opens - given.count(b"]") - given.count(b"}"))
 
 
 def _take(profile: Profile, event: dict[str, Any]) -> int:
