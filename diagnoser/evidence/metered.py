@@ -144,8 +144,9 @@ def _fact_names(entries: Iterable[tuple[str, str, list[MetricRef]]]) -> frozense
 def _groups(scrapes: Scrapes, names: frozenset[str]) -> dict[Labels, Group]:
     """Map label sets to ranks; with one rank only everything is of that one."""
     found: dict[Labels, Group] = {}
+    ordered = sorted(names)  # equal inputs give equal reports
     for at in range(len(scrapes.pages)):
-        for name in names:
+        for name in ordered:
             for labels in scrapes.value(at, name) or ():
                 if labels not in found:
                     found[labels] = tuple(sorted((RANKS[one], text) for one, text in labels if one in RANKS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from diagnoser.api import Session
 from diagnoser.evidence.collect import MOST_STREAMS
@@ -13,6 +14,7 @@ from diagnoser.following.changes import HOLD, Change, Tracker
 from diagnoser.following.cutter import Cutter, Raw
 from diagnoser.following.intake import Intake
 from diagnoser.judging import Judgement
+from diagnoser.knowledge.stats_labels import known_labels
 from diagnoser.loading import Knowledge
 from diagnoser.model import Record
 from diagnoser.observations import Page
@@ -70,6 +72,7 @@ class Follower:
             evaluate_fields,
             options.engine or "",
             knowledge.catalog.dest,
+            known=partial(known_labels, knowledge.catalog),
             window=window,
         )
         self._tracker = Tracker(hold)
