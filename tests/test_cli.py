@@ -358,7 +358,7 @@ class TestProcess:
     def test_help(self, run: Runner) -> None:
         done = run("--help")
         assert done.returncode == 0
-        for word in ("--fail-on", "DIAGNOSE_FAIL_ON", "exit code:", "diagnose explain", "json, junit, llm, markdown"):
+        for word in ("--fail-on", "DIAGNOSE_FAIL_ON", "exit code:", "diagnose explain", "github, html, json, junit"):
             assert word in done.stdout
         assert max(map(len, done.stdout.splitlines())) <= 110
 
