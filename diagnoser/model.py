@@ -97,7 +97,7 @@ class Seen:
 class Gap:
     """Lines in a row in which nothing happens: access lines, complete requests, statistics. They are counted.
 
-    ``line`` is the first one's number, ``count`` how many there are, each a record; ``first`` and ``last`` their earliest
+    ``line`` is the first one's number, ``count`` how many there are, each a record; ``first``, ``last`` their earliest
     and latest time. ``answered`` requests got 200, the last in line ``answered_at`` of the gap, at ``answered_time``.
     """
 

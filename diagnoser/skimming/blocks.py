@@ -80,33 +80,35 @@ class Block:
 
     def __init__(self, data: bytes, shapes: Shapes, seconds: Seconds) -> None:
         self.data = data
+        self._lines: list[bytes] = []
         self.shapes = shapes
         pattern, known, none = shapes.compiled()
         columns: list[Any] = list(zip(*pattern.findall(data.decode("latin-1")), strict=True))
         self.count = count = len(columns[0])
         every = range(count)
-        if any(shape.layout.kind == "request" for shape in known) and any(one in data for one in _STRANGE):
-            known = [shape for shape in known if shape.layout.kind != "request"]
-            marks: list[Any] = [columns[shape.mark] for shape in known]
-            misfits = set(every).difference(*(compress(every, mark) for mark in marks))
-        else:
-            misfits = set(compress(every, columns[none]))
+        misfits = set(compress(every, columns[none]))
+        strange = any(one in data for one in _STRANGE)
         #: Seconds since midnight that a line prints, None where it prints none or is a misfit.
         self.seconds: list[int | None] = [None] * count
         others = self._times(known, columns, seconds)
         misfits |= others
-        self.misfits = [*sorted(misfits), count]
         self.found: list[Found] = []
         for shape in known:
             mark = columns[shape.mark]
             lines = list(compress(every, mark))
+            if strange and shape.layout.kind == "request":
+                odd = [line for line in lines if self._strange(line, shape.layout)]
+                for line in odd:
+                    self.seconds[line] = None
+                others.update(odd)
+                misfits.update(odd)
             if others and not others.isdisjoint(lines):
                 mark = ["" if line in others else one for line, one in enumerate(mark)]
                 lines = list(compress(every, mark))
             if lines:
                 self.found.append(Found(shape, lines, mark, columns))
+        self.misfits = [*sorted(misfits), count]
         self.requests = sorted(line for one in self.found if one.layout.kind == "request" for line in one.lines)
-        self._lines: list[bytes] = []
 
     def _times(self, known: Sequence[Shape], columns: Sequence[Sequence[str]], seconds: Seconds) -> set[int]:
         """Fill in the seconds of lines; return those that print another day."""
@@ -123,6 +125,12 @@ class Block:
                         mine[line] = None
                         others.add(line)
         return others
+
+    def _strange(self, line: int, layout: Layout) -> bool:
+        """Whether a user's text in a request has bytes that send the line another way."""
+        data = self.lines[line]
+        odd = data.count(b"\x1b") != layout.codes or data.count(b"\r") != layout.returns
+        return odd or b"\0" in data or _STRANGE[-1] in data
 
     @property
     def lines(self) -> list[bytes]:

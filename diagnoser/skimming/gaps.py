@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
+from diagnoser.envelopes import cleaned
 from diagnoser.formats.skipping import SkippingReader
 from diagnoser.model import Gap, Record, Rows, Seen
 from diagnoser.skimming.blocks import Block
@@ -42,7 +43,10 @@ class _Stretch:
 
     def text(self, line: int, start: int) -> str:
         """Return the record's text of a line, which begins there."""
-        return self.block.lines[line][start:].decode("utf-8", "replace")
+        data = self.block.lines[line]
+        if b"\x1b" in data or data.endswith(b"\r"):
+            data = cleaned(data.decode("utf-8", "replace")).encode()
+        return data[start:].decode("utf-8", "replace")
 
 
 def gap_of(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from diagnoser.envelopes import Peeler
+from diagnoser.envelopes import Peeler, cleaned
 from diagnoser.formats.base import StatsLine
 from diagnoser.formats.records import RecordReader
 from diagnoser.formats.skipping import SkippingReader
@@ -14,7 +14,7 @@ from diagnoser.model import Record
 from diagnoser.patterns import lazily
 from diagnoser.skimming.trials import Asked, Value, events_of, values_of
 from diagnoser.table import Group
-from diagnoser.values import dataclass
+from diagnoser.values import dataclass, replace
 
 #: Longest line that is learnt.
 LONGEST = 2000
@@ -32,6 +32,7 @@ _TIME_REACH = 200
 # What a number belongs to that is a part of a name: ``TP0``, ``pid=88``, ``Engine 001``.
 _NAMED = lazily(rb"(?:[A-Za-z_=]|Engine )\Z")
 _REQUEST = lazily(rb"Received request [\w-]{1,100}+: (?:prompt|params): ")
+_COLOURS = lazily(rb"(?:\x1b\[[0-9;]{0,32}m)+|\r\Z")
 # Bytes that send a line another way: terminal codes, several records in one line, lines that were cut.
 _STRANGE = lazily(rb"[\x00-\x08\x0a-\x1f\x7f-\xff|]|across cluster\]|% ?\|")
 
@@ -52,7 +53,8 @@ class Layout:
 
     Tokens in brackets are groups: ``timed`` says whether the first is a date and a time, the others hold the numbers
     that ``values`` counts from 0. ``kind`` is that of the records, ``known`` what is known of their times, ``text``
-    where the record's text begins in the line.
+    where the record's text begins in the line. ``codes`` and ``returns`` count terminal codes and carriage returns that
+    stand in the line as it is, and not in what is read of it.
     """
 
     tokens: tuple[str, ...]
@@ -69,10 +71,54 @@ class Layout:
     events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     process: str = ""
     ranks: Group = ()
+    codes: int = 0
+    returns: int = 0
 
 
 def learn(line: bytes, asked: Asked) -> Layout | None:
     """Return the shape of a line, None for lines that must be read one by one."""
+    if b"\x1b" not in line and not line.endswith(b"\r"):
+        return _learn(line, asked)
+    clean, woven = _clean(line)
+    # What is left is read as if nothing else had been there.
+    if clean != cleaned(line.decode("utf-8", "replace")).encode():
+        return None
+    found = _learn(clean, asked)
+    tokens = _woven(found.tokens, clean, woven) if found is not None else None
+    if found is None or tokens is None:
+        return None
+    return replace(found, tokens=tokens, codes=line.count(b"\x1b"), returns=line.count(b"\r"))
+
+
+def _clean(line: bytes) -> tuple[bytes, dict[int, bytes]]:
+    """Take colours and the carriage return at the end away; what stood before which byte of the rest."""
+    clean, woven, at = b"", {}, 0
+    for code in _COLOURS.finditer(line):
+        clean += line[at : code.start()]
+        woven[len(clean)] = woven.get(len(clean), b"") + code.group()
+        at = code.end()
+    return clean + line[at:], woven
+
+
+def _woven(tokens: Sequence[str], clean: bytes, woven: Mapping[int, bytes]) -> tuple[str, ...] | None:
+    """Put what was taken away back between tokens; None where it stood inside of one."""
+    at, made = 0, []
+    left = dict(woven)
+    for token in tokens:
+        made += map(re.escape, left.pop(at, b"").decode())
+        found = re.compile(token).match(clean.decode("latin-1"), at)
+        if found is None:
+            return None
+        at = found.end()
+        if token == _REST:
+            # It runs to the end of the line, whatever that is.
+            token = f"{token[:-1]}{re.escape(left.pop(at, b'').decode())})"
+        made.append(token)
+    made += map(re.escape, left.pop(at, b"").decode())
+    return None if left or at != len(clean) else tuple(made)
+
+
+def _learn(line: bytes, asked: Asked) -> Layout | None:
     request = _REQUEST.search(line, 0, _TIME_REACH)
     if request is None and (len(line) > LONGEST or _STRANGE.search(line)):
         return None
