@@ -174,12 +174,18 @@ def _docker(number: int, line: str) -> str:
     return json.dumps({"log": line + "\n", "stream": "stderr", "time": _stamp(number)}, separators=(",", ":"))
 
 
+def _coloured(line: str) -> str:
+    """Colour what a line begins with: vLLM's process, SGLang's time and rank."""
+    end = line.find(")" if line[:1] == "(" else "]") + 1
+    return f"\x1b[1;36m{line[:end]}\x1b[0;0m{line[end:]}"
+
+
 WRAP: dict[str, Callable[[int, str], str]] = {
     "": lambda number, line: line,
     "kubectl": lambda number, line: f"[pod/llm-0/server] {_stamp(number)} {line}",
     "cri": lambda number, line: f"{_stamp(number)} stderr F {line}",
     "docker": _docker,
-    "colours": lambda number, line: f"\x1b[1;36m{line[:18]}\x1b[0;0m{line[18:]}",
+    "colours": lambda number, line: _coloured(line),
 }
 KINDS: dict[str, Callable[[random.Random], Iterator[str]]] = {
     "access": access,

@@ -67,25 +67,28 @@ class Record:
 
 @dataclass(slots=True)
 class Rows:
-    """Statistics lines of one group in a row: ``at`` counts from the gap's first line, ``values`` are by printed label.
+    """Statistics lines of one group in a row: ``at`` counts from the gap's first line.
 
-    ``values`` has a part for each shape of line, with the rows that it fills. ``text`` gives the line of one row.
+    Numbers are by printed label, times NaN where unknown.
+
+    ``parts`` has one for each shape of line, with the rows that it fills. ``text`` gives the line of one row.
     """
 
     group: Group
-    at: Any
-    time: Any
-    values: Sequence[tuple[Any, Mapping[str, Any]]]
+    at: array[int]
+    time: array[float]
+    parts: Sequence[tuple[Sequence[int], Mapping[str, array[float]]]]
     text: Callable[[int], str]
 
 
 @dataclass(slots=True)
 class Seen:
-    """One event in a gap: ``at`` counts from the gap's first line, ``record`` gives the record and fields of one."""
+    """One event in a gap, so often: ``at`` counts from the gap's first line, ``times`` gives so many at most."""
 
     name: str
-    at: Any
-    time: Any
+    count: int
+    at: Callable[[int], int]
+    times: Callable[[int], list[float]]
     ranks: set[Group]
     record: Callable[[int], tuple[Record, Mapping[str, Any]]]
 
@@ -94,9 +97,8 @@ class Seen:
 class Gap:
     """Lines in a row in which nothing happens: access lines, complete requests, statistics. They are counted.
 
-    ``line`` is the first one's number, ``count`` how many there are, each a record. ``first`` and ``last`` are the
-    earliest and the latest time that they print themselves. ``answered`` requests got 200, the last of them in line
-    ``answered_at`` of the gap, at ``answered_time``. ``levels`` counts what the levels of a run count.
+    ``line`` is the first one's number, ``count`` how many there are, each a record; ``first``, ``last`` their earliest
+    and latest time. ``answered`` requests got 200, the last in line ``answered_at`` of the gap, at ``answered_time``.
     """
 
     source: str

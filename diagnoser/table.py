@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
-from diagnoser.tablefold import NAN, folded, in_pairs, merged
+from diagnoser.tablefold import NAN, Part, dense, folded, in_pairs, merged, widen
 from diagnoser.values import dataclass
 
-__all__ = ["MEDIA", "NAN", "Group", "Origin", "Places", "Table"]
+__all__ = ["MEDIA", "NAN", "Group", "Origin", "Part", "Places", "Table"]
 
 #: A rank or replica: sorted (label, value) pairs such as ``(("dp", "0"),)`` or ``(("engine", "003"),)``.
 Group = tuple[tuple[str, str], ...]
@@ -89,19 +88,24 @@ class Table:
             self._limit()
 
     def extend(
-        self, times: Any, lines: Any, source: str, text: Callable[[int], str], columns: Mapping[str, Any]
+        self, times: array[float], lines: array[int], source: str, text: Callable[[int], str], parts: Sequence[Part]
     ) -> None:
-        """Add rows as arrays of numpy; the result is that of ``append`` for one row after the other.
+        """Add many rows; the result is that of ``append`` for one row after the other.
 
         ``text`` gives the line of one of them.
         """
+        if self._stride == 1 and len(self) + len(times) < self.limit:
+            widen(self._written()._columns, len(self._time), len(times), parts)
+            self._add(times, lines, source, map(text, range(len(times))))
+            return
+        columns = dense(parts, len(times))
         at, count = 0, len(times)
         while at < count:
             size = min(self._stride, _FOLD)
             whole = 0 if self._new and size > 1 else (count - at) // size
             if not whole:
                 row = {name: value for name, column in columns.items() if (value := float(column[at])) == value}
-                self.append(float(times[at]), Origin(source, int(lines[at])), text(at), row)
+                self.append(times[at], Origin(source, lines[at]), text(at), row)
                 at += 1
                 continue
             if self._new:
@@ -118,27 +122,24 @@ class Table:
                 for name, column in columns.items()
             }
             if size == self._stride:
-                before = len(self._time)
-                for name in made:
-                    if name not in self._columns:
-                        self._columns[name] = array("d", [NAN]) * before
-                for name, column in self._columns.items():
-                    if name in made:
-                        column.frombytes(made[name].tobytes())
-                    else:
-                        column.extend([NAN] * whole)
-                self._time.extend(times[at:stop:size].tolist())
-                self._weight.extend([float(size)] * whole)
-                self._line.extend(lines[at:stop:size].tolist())
-                self._source += [source] * whole
-                self._text += map(text, firsts)
-                self._places += [None] * whole
+                widen(self._columns, len(self._time), whole, [(range(whole), made)])
+                self._add(times[at:stop:size], lines[at:stop:size], source, map(text, firsts))
                 self._limit()
             else:
                 for number, first in enumerate(firsts):
                     row = {name: float(column[number]) for name, column in made.items()}
-                    self._fold((float(times[first]), Origin(source, int(lines[first])), text(first), row, None))
+                    self._fold((times[first], Origin(source, lines[first]), text(first), row, None))
             at = stop
+
+    def _add(self, times: array[float], lines: array[int], source: str, texts: Iterable[str]) -> None:
+        """Add what is not in columns of rows that each stand for equally many lines."""
+        count = len(times)
+        self._time.extend(times)
+        self._weight.extend([float(self._stride)] * count)
+        self._line.extend(lines)
+        self._source += [source] * count
+        self._text += texts
+        self._places += [None] * count
 
     def _fold(self, row: _Row) -> None:
         """Add a row that stands for as many lines as are folded at once."""

@@ -9,6 +9,9 @@ from typing import Any
 
 NAN = float("nan")
 
+#: Some rows of several, by their place among them, and the numbers of their series.
+Part = tuple[Sequence[int], Mapping[str, "array[float]"]]
+
 
 def in_pairs(column: array[float], kind: str) -> array[float]:
     """Return a column of half the length; what is left over is left out."""
@@ -43,3 +46,36 @@ def merged(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, str]) -> tuple[A
         column = np.array([[row[3].get(name, NAN) for row in rows]])
         values[name] = float(folded(column, kinds.get(name, "gauge"))[0])
     return (*rows[0][:3], values, rows[0][4])
+
+
+def dense(parts: Sequence[Part], count: int) -> dict[str, Any]:
+    """Return so many rows as arrays of numpy, NaN where no part has a number."""
+    import numpy as np  # a short log does without
+
+    columns: dict[str, Any] = {}
+    for places, part in parts:
+        rows = np.asarray(places)
+        for name, values in part.items():
+            if name not in columns:
+                columns[name] = np.full(count, NAN)
+            columns[name][rows] = np.frombuffer(values)
+    return columns
+
+
+def widen(columns: dict[str, array[float]], before: int, count: int, parts: Sequence[Part]) -> None:
+    """Append so many rows to columns that have as many ``before``."""
+    for name in dict.fromkeys(chain.from_iterable(part for _, part in parts)):
+        if name not in columns:
+            columns[name] = array("d", [NAN]) * before
+    for column in columns.values():
+        column.frombytes(array("d", [NAN]).tobytes() * count)
+    for places, part in parts:
+        for name, values in part.items():
+            column = columns[name]
+            if len(places) == count:
+                # Arrays of numpy have the same bytes.
+                del column[before:]
+                column.frombytes(values.tobytes())
+                continue
+            for place, value in zip(places, values, strict=True):
+                column[before + place] = value

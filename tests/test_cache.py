@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -15,11 +16,11 @@ import diagnoser
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import FILES, Vocabulary
-from diagnoser.rules.cache import KEEP, Cache
+from diagnoser.rules.cache import KEEP, Cache, Shipped
 from diagnoser.rules.cache import RULES as RULES_KIND
-from diagnoser.rules.loader import load, load_vocabulary
+from diagnoser.rules.loader import load, load_vocabulary, shipped
 from diagnoser.rules.model import RuleBase
-from diagnoser.rules.plain import base_from_plain
+from diagnoser.rules.plain import base_from_plain, base_to_plain
 
 RULES = rules_dir()
 HOME = Path(diagnoser.__file__).parent.parent
@@ -157,6 +158,26 @@ def test_a_file_that_others_may_write_to_is_not_read(folder: Path, vocabulary: V
 def test_a_folder_that_cannot_be_made_is_fine(folder: Path, vocabulary: Vocabulary, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert compiled(folder, vocabulary, Cache(tmp_path / "file" / "cache")).rules
+
+
+def test_a_wheel_brings_rules_that_need_no_compiling(tmp_path: Path, cache: Cache) -> None:
+    rules = tmp_path / "elsewhere"
+    shutil.copytree(RULES, rules)
+    made = shipped(rules)
+    (rules / Shipped.NAME).mkdir()
+    for name, content in made.items():
+        (rules / Shipped.NAME / name).write_bytes(content)
+    assert str(tmp_path).encode() not in b"".join(made.values())
+    vocabulary = load_vocabulary(rules, cache)
+    assert vocabulary == Vocabulary.load(RULES)
+    base = load([rules], vocabulary, cache)
+    assert not cache.folder.exists()
+    assert base == base_from_plain(base_to_plain(load([rules], vocabulary)))
+    # What does not fit the rules is left alone.
+    with (rules / "notes.yaml").open("a", encoding="utf-8") as file:
+        file.write("# more\n")
+    assert load([rules], vocabulary, cache) == base
+    assert list(cache.folder.iterdir())
 
 
 def test_old_ones_go(folder: Path, vocabulary: Vocabulary, cache: Cache) -> None:

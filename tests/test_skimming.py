@@ -156,8 +156,24 @@ def test_skipping_changes_nothing(kind: str, seed: int, odd: int, cuts: list[int
     assert evidence(data, [cut % len(data) for cut in cuts]) == read
 
 
+def woven(data: bytes, how: str) -> bytes:
+    """Give a log the line ends of Windows, or a terminal's colours."""
+    if how == "crlf":
+        return data.replace(b"\n", b"\r\n")
+    lines = data.split(b"\n")[:-1]
+    return b"".join(b"\x1b[1;36m%b\x1b[0;0m%b\n" % (line[:21], line[21:]) for line in lines)
+
+
+@pytest.mark.parametrize("how", ["crlf", "colours"])
 @pytest.mark.parametrize("kind", HEADS)
-def test_most_of_a_long_log_is_skipped(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nor_does_it_in_colour_or_from_windows(kind: str, how: str) -> None:
+    data = woven(log(kind, 11, 1800, 12), how)
+    assert evidence(data, []) == evidence(data, [], skim=False)
+
+
+@pytest.mark.parametrize("how", ["", "crlf", "colours"])
+@pytest.mark.parametrize("kind", HEADS)
+def test_most_of_a_long_log_is_skipped(kind: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     skipped: list[int] = []
     passed = Collector.pass_by
 
@@ -166,7 +182,8 @@ def test_most_of_a_long_log_is_skipped(kind: str, monkeypatch: pytest.MonkeyPatc
         passed(self, gap, source)
 
     monkeypatch.setattr(Collector, "pass_by", counted)
-    evidence(log(kind, 1, 3000, 0), [])
+    plain_log = log(kind, 1, 3000, 0)
+    evidence(woven(plain_log, how) if how else plain_log, [])
     assert sum(skipped) > 2000
 
 

@@ -6,9 +6,10 @@ capturing groups that tells the envelope from all others), ``SAMPLES`` (line, ex
 expected time, expected stream) and ``peel``.
 """
 
+from diagnoser.envelopes._ansi import cleaned
 from diagnoser.envelopes._ongoing import OngoingPeeler
 from diagnoser.envelopes._peeled import Peeled
 from diagnoser.envelopes._peeler import Peeler
 from diagnoser.envelopes._registry import Envelope, envelopes
 
-__all__ = ["Envelope", "OngoingPeeler", "Peeled", "Peeler", "envelopes"]
+__all__ = ["Envelope", "OngoingPeeler", "Peeled", "Peeler", "cleaned", "envelopes"]

@@ -23,6 +23,11 @@ def strip_codes(text: str) -> str:
     return _CODES.sub("", text).replace("\x1b", "")
 
 
+def cleaned(text: str) -> str:
+    """Take terminal codes, NULs and the carriage return of CRLF away."""
+    return strip_codes(text).replace("\0", "").rstrip("\r")
+
+
 def strip_lost(text: str) -> str:
     """Remove colour codes that lost their ESC byte; call only where ``LOST_HEAD`` matches."""
     return _SGR.sub("", text)

@@ -52,13 +52,14 @@ def _printed(text: str) -> Iterator[str]:
             yield label
 
 
-def note(run: Run, label: str, record: Record) -> None:
-    """Count a line under its unknown label, "" for one that cannot be read at all."""
+def note(run: Run, label: str, record: Record, count: int = 1) -> None:
+    """Count a line under its unknown label, "" for one that cannot be read at all; the first of so many."""
     kept = run.drift.get(label)
-    if kept is not None:
-        kept.count += 1
-    elif len(run.drift) < MOST:
-        run.drift[label] = Drift(label, record.origin, record.text[:TEXT])
+    if kept is None:
+        if len(run.drift) >= MOST:
+            return
+        kept = run.drift[label] = Drift(label, record.origin, record.text[:TEXT], 0)
+    kept.count += count
 
 
 def unread(record: Record) -> bool:

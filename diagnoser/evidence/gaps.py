@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from diagnoser.evidence.asked import Matcher, Readers
 from diagnoser.evidence.events import event_of
 from diagnoser.evidence.lifetime import Lifetime
 from diagnoser.model import Event, EventLog, Gap, Record, Rows, Seen
-from diagnoser.table import Origin
+from diagnoser.table import Origin, Part
 from diagnoser.values import replace
 
 
@@ -65,15 +66,19 @@ def _work(life: Lifetime, seq: int, time: float | None) -> None:
         life.work_time = life.work_time if time is None else time
 
 
-def count_rows(life: Lifetime, before: int, rows: Rows, columns: Mapping[str, Any]) -> None:
-    """Take the statistics lines of a gap as ``Lifetime.see_sample`` does each; ``columns`` has NaN for no number."""
-    made = _positive(columns, ("gen.tps", "prompt.tps"))
-    life.worked += len(made)
-    active = made | _positive(columns, ("requests.running",))
-    if active:
-        last = max(active)
-        time = float(rows.time[last])
-        _work(life, before + 1 + int(rows.at[last]), time if time == time else None)
+def count_rows(life: Lifetime, before: int, rows: Rows, parts: Sequence[Part]) -> None:
+    """Take the statistics lines of a gap as ``Lifetime.see_sample`` does each; ``parts`` have the series of each."""
+    last = -1
+    for places, columns in parts:
+        made = _positive(columns, ("gen.tps", "prompt.tps"))
+        life.worked += len(made)
+        running = columns.get("requests.running", ())
+        active = next((row for row in reversed(range(len(running))) if running[row] > 0), -1)
+        active = max(active, made[-1] if made else -1)
+        last = max(last, places[active]) if active >= 0 else last
+    if last >= 0:
+        time = rows.time[last]
+        _work(life, before + 1 + rows.at[last], time if time == time else None)
 
 
 def add_events(life: Lifetime, before: int, seen: Seen) -> None:
@@ -85,21 +90,24 @@ def add_events(life: Lifetime, before: int, seen: Seen) -> None:
     def event(number: int) -> Event:
         record, fields = seen.record(number)
         made = event_of(life, record, seen.name, dict(fields), 0)
-        return replace(made, seq=before + 1 + int(seen.at[number]))
+        return replace(made, seq=before + 1 + seen.at(number))
 
-    count = len(seen.at)
+    count = seen.count
     log.count += count
     log.kept += map(event, range(min(count, log.KEEP - len(log.kept))))
     log.first = log.first or log.kept[0]
     log.last = event(count - 1)
-    times = seen.time[seen.time == seen.time]
-    log.times.extend(times[: max(0, log.TIMES - len(log.times))].tolist())
+    log.times.extend(seen.times(log.TIMES - len(log.times)))
     for ranks in sorted(seen.ranks):
         if len(log.ranks) < log.RANKS:
             log.ranks.add(ranks)
     log.phases[life.phase] = log.phases.get(life.phase, 0) + count
 
 
-def _positive(columns: Mapping[str, Any], names: Sequence[str]) -> set[int]:
+def _positive(columns: Mapping[str, Sequence[float]], names: Sequence[str]) -> Sequence[int]:
     """Return the rows in which one of the columns is above zero."""
-    return {row for name in names if name in columns for row in (columns[name] > 0).nonzero()[0].tolist()}
+    told = [columns[name] for name in names if name in columns]
+    if any(min(column) > 0 for column in told):
+        return range(len(told[0]))
+    most = map(max, *told) if len(told) > 1 else chain(*told)
+    return [row for row, value in enumerate(most) if value > 0]

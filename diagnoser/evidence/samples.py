@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 from diagnoser.evidence import drift
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Gap, Record, Rows, Run
-from diagnoser.table import NAN, Group, Table
+from diagnoser.table import NAN, Group, Origin, Part, Table
 
 #: Longest excerpt of a statistics line kept for evidence.
 TEXT = 400
@@ -96,35 +98,40 @@ class Sampler:
                     more.append((name, label, self._combine[name]))
         return _Layout(list(first.items()), more)
 
-    def extend(self, run: Run, gap: Gap, rows: Rows) -> Mapping[str, Any]:
-        """Append the statistics lines of a gap; give back the columns of their series, a row for each."""
-        import numpy as np  # loaded before, by whoever made the gap
-
-        among: Mapping[Any, Any] = {max: np.maximum, min: np.minimum, operator.add: operator.add}
-        columns: dict[str, Any] = {}
-        filled = np.zeros(len(rows.at), bool)
-        for places, values in rows.values:
+    def extend(self, run: Run, gap: Gap, rows: Rows) -> list[Part]:
+        """Append the statistics lines of a gap; give back the series of each part of them."""
+        parts: list[Part] = []
+        for places, values in sorted(rows.parts, key=lambda part: part[0][0]):
             layout = self._layout(tuple(values))
             part = {name: values[label] for name, label in layout.first}
             for name, label, combine in layout.more:
-                part[name] = among[combine](part[name], values[label])
-            for name, numbers in part.items():
-                columns.setdefault(name, np.full(len(rows.at), NAN))[places] = numbers
-            if part:
-                filled[places] = True
+                part[name] = array("d", map(combine, part[name], values[label]))
+            for label in self._strange.get(tuple(values), ()):
+                first = places[0]
+                origin = Origin(gap.source, gap.line + rows.at[first])
+                drift.note(run, label, Record(origin, rows.text(first), "stats"), len(places))
+                if label in values and label in run.drift:
+                    part[label] = values[label]
+            parts.append((places, part))
         # What no series is made of is no sample.
-        kept = np.flatnonzero(filled)
-        table = self._table(run, rows.group) if len(kept) else None
+        told = [part for part in parts if part[1]]
+        table = self._table(run, rows.group) if told else None
         if table is not None:
-            told = rows.text
+            kept: Sequence[int] = range(len(rows.at))
+            filled = told
+            if len(told) < len(parts):
+                kept = sorted(chain.from_iterable(places for places, _ in told))
+                place = {row: number for number, row in enumerate(kept)}
+                filled = [([place[row] for row in places], part) for places, part in told]
+            text = rows.text
             table.extend(
-                rows.time[kept],
-                rows.at[kept] + gap.line,
+                array("d", [rows.time[row] for row in kept]),
+                array("q", [gap.line + rows.at[row] for row in kept]),
                 gap.source,
-                lambda row: told(int(kept[row]))[:TEXT],
-                {name: column[kept] for name, column in columns.items()},
+                lambda row: text(kept[row])[:TEXT],
+                filled,
             )
-        return columns
+        return parts
 
     def _table(self, run: Run, group: Group) -> Table | None:
         table = run.tables.get(("log", group))

@@ -25,6 +25,7 @@ KEEP = 8
 RULES, VOCABULARY = "rules", "vocabulary"
 
 _SUFFIX = ".json"
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError)
 _T = TypeVar("_T")
 
 
@@ -59,12 +60,8 @@ class Cache:
             with path.open("rb") as file:
                 if not _private(os.fstat(file.fileno())):
                     return None
-                head, _, body = file.read().partition(b"\n")
-            if head != _head(key, body):
-                return None
-            with _no_collecting():
-                return decode(json.loads(body))
-        except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError):
+                return _decoded(file.read(), key, decode)
+        except _UNREADABLE:
             return None
 
     def write(self, kind: str, key: str, plain: Any) -> None:
@@ -86,6 +83,41 @@ class Cache:
             path.unlink(missing_ok=True)
 
 
+class Shipped:
+    """What a wheel brings compiled, so that not even the first run compiles: one file of each kind, beside the rules.
+
+    A checkout has none. A file that does not fit the rules, the code or the version is left alone.
+    """
+
+    #: The folder in that of the rules, and what stands in the files for that of the rules itself.
+    NAME, HERE = "compiled", "\ue000rules"
+
+    def __init__(self, rules: Path) -> None:
+        self.rules = rules
+        self.folder = rules / self.NAME
+
+    def read(self, kind: str, files: Callable[[], Iterable[str | Path]], decode: Callable[[Any], _T]) -> _T | None:
+        """Return what was made of these files, decoded; None where there is nothing, or it is of others."""
+        try:
+            content = (self.folder / f"{kind}{_SUFFIX}").read_bytes()
+            here = json.dumps(str(self.rules), ensure_ascii=False)[1:-1]
+            return _decoded(content, self._key(files()), decode, (self.HERE, here))
+        except _UNREADABLE:
+            return None
+
+    def content(self, files: Iterable[str | Path], plain: Any) -> bytes:
+        """Return what a wheel is to bring of plain data that was made of these files."""
+        here = json.dumps(str(self.rules), ensure_ascii=False)[1:-1]
+        text = json.dumps(plain, separators=(",", ":"), ensure_ascii=False).replace(here, self.HERE)
+        return _head(self._key(files), text.encode()) + b"\n" + text.encode()
+
+    def _key(self, files: Iterable[str | Path]) -> str:
+        """Return a digest of the version and of all contents, wherever they lie."""
+        digested = [diagnoser.__version__.encode(), *_contents(files, str(self.rules))]
+        digested += _contents(_code(), str(Path(__file__).parent.parent))
+        return source_hash(b"".join(digested)).hex()
+
+
 def rule_inputs(folders: Sequence[Path], catalog: Path, packs: Sequence[Pack]) -> list[str | Path]:
     """Return every file that a compiled rule base is made of, beside this package's own code."""
     every = [*folders, *(pack.folder for pack in packs if pack.folder)]
@@ -94,8 +126,17 @@ def rule_inputs(folders: Sequence[Path], catalog: Path, packs: Sequence[Pack]) -
     return [*(path for folder in every for path in _files(folder, ".yaml")), *rule_files(every), *messages, *tables]
 
 
-def _contents(files: Iterable[str | Path]) -> list[bytes]:
-    """Return names, lengths and contents of files."""
+def _decoded(content: bytes, key: str, decode: Callable[[Any], _T], put: tuple[str, str] | None = None) -> _T | None:
+    """Return what an entry holds, with one word ``put`` for another; None when it is damaged or another's."""
+    head, _, body = content.partition(b"\n")
+    if head != _head(key, body):
+        return None
+    with _no_collecting():
+        return decode(json.loads(body.decode().replace(*put) if put else body))
+
+
+def _contents(files: Iterable[str | Path], folder: str = "") -> list[bytes]:
+    """Return names (as they are below ``folder``), lengths and contents of files."""
     found: list[bytes] = []
     for path in files:
         try:
@@ -103,7 +144,8 @@ def _contents(files: Iterable[str | Path]) -> list[bytes]:
                 content = file.read()
         except OSError:
             content = b"?"
-        found += (f"\n{path} {len(content)}\n".encode(errors="surrogateescape"), content)
+        name = str(path).removeprefix(folder).replace(os.sep, "/") if folder else path
+        found += (f"\n{name} {len(content)}\n".encode(errors="surrogateescape"), content)
     return found
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.vocabulary import FILES, Vocabulary
-from diagnoser.rules.cache import RULES, VOCABULARY, Cache, rule_inputs
+from diagnoser.rules.cache import RULES, VOCABULARY, Cache, Shipped, rule_inputs
 from diagnoser.rules.errors import RuleBaseError, RuleError
 from diagnoser.rules.model import RuleBase
 from diagnoser.rules.packs import Pack, RuleSource, sources
@@ -33,6 +33,10 @@ def load(
     catalog = catalog or Catalog(folders[0])
     if cache is None:
         return _build(folders, vocabulary, catalog, packs)
+    if len(folders) == 1 and not packs and catalog.rules == folders[0]:
+        found = Shipped(folders[0]).read(RULES, lambda: rule_inputs(folders, catalog.rules, packs), base_from_plain)
+        if found is not None:
+            return found
     named = (f"{pack.name} {pack.folder} {pack.problem}" for pack in packs)
     key = cache.key(rule_inputs(folders, catalog.rules, packs), *named)
     found = cache.read(RULES, key, base_from_plain)
@@ -47,12 +51,25 @@ def load_vocabulary(rules: Path, cache: Cache | None = None) -> Vocabulary:
     """Return the vocabulary of the folder ``rules``, from the ``cache`` if it has it. Raises VocabularyError."""
     if cache is None:
         return Vocabulary.load(rules)
+    found = Shipped(rules).read(VOCABULARY, lambda: [rules / name for name in FILES], vocabulary_from_plain)
+    if found is not None:
+        return found
     key = cache.key([rules / name for name in FILES])
     found = cache.read(VOCABULARY, key, vocabulary_from_plain)
     if found is None:
         found = Vocabulary.load(rules)
         cache.write(VOCABULARY, key, found)
     return found
+
+
+def shipped(rules: Path) -> dict[str, bytes]:
+    """Return what a wheel with these rules brings compiled: contents by file name. Raises RuleBaseError."""
+    ready, vocabulary, catalog = Shipped(rules), Vocabulary.load(rules), Catalog(rules)
+    base = base_to_plain(_build([rules], vocabulary, catalog, ()))
+    return {
+        f"{RULES}.json": ready.content(rule_inputs([rules], rules, ()), base),
+        f"{VOCABULARY}.json": ready.content([rules / name for name in FILES], vocabulary),
+    }
 
 
 def _build(folders: Sequence[Path], vocabulary: Vocabulary, catalog: Catalog, packs: Sequence[Pack]) -> RuleBase:

@@ -18,13 +18,17 @@ _TRIALS = (b"0", b"12", b"100", b"0987654321")
 
 @dataclass(slots=True)
 class Value:
-    """A label's number: digits ``whole`` (a run of digits in the line), those behind the point, and what divides it."""
+    """A label's number: digits ``whole`` (a run of digits in the line), those behind the point, and what divides it.
+
+    ``group`` is its place among the groups of the line's expression.
+    """
 
     label: str
     whole: int
     fraction: int = -1
     divisor: float = 1.0
     constant: float = 0.0
+    group: int = -1
 
 
 class Asked(Protocol):
