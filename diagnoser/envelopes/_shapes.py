@@ -24,6 +24,8 @@ _LOGGED = (
     r"|Traceback \(most recent call last\):"
     r"|\{\"(?:asctime|levelname|timestamp|level)\":)"
 )
+#: How systemd begins what it says of a service.
+_ABOUT = lazily(r"([\w@.\\-]{1,200}?)\.service: ")
 #: An engine's record with a level or a time.
 LOGGED = lazily(rf"(?:{PROCESS})?{_LOGGED}")
 #: Text that an inference server, a router or a nested envelope begins with.
@@ -55,3 +57,12 @@ def _second(text: str, zone: str) -> float | None:
 def unit(name: str) -> str:
     """Name a journal's writer the same way whether it was printed as unit or as identifier."""
     return name.removesuffix(".service")
+
+
+def writer(name: str, text: str) -> str:
+    """Name the writer of a journal's line; what systemd says of a service stands among the service's own lines."""
+    if name == "systemd":
+        about = _ABOUT.match(text)
+        if about is not None:
+            return about[1]
+    return unit(name)

@@ -7,7 +7,7 @@ The short form has no year and some zones are only names; such times are left ou
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
-from diagnoser.envelopes._shapes import MONTH_DAY_TIME, epoch, unit
+from diagnoser.envelopes._shapes import MONTH_DAY_TIME, epoch, writer
 from diagnoser.patterns import lazily
 
 NAME = "journald"
@@ -37,7 +37,7 @@ SAMPLES: list[Sample] = [
     ("Sep  9 21:20:03.123456 node-b3 vllm.service[15610]: x: y", "x: y", None, "vllm"),
     ("Sep 09 21:42:58 node-b3 kernel: oom-kill:constraint=NONE", "oom-kill:constraint=NONE", None, "kernel"),
     ("Sep 09 21:42:58 kernel: oom-kill:constraint=NONE", "oom-kill:constraint=NONE", None, "kernel"),
-    ("Sep 09 21:43:19 node-b3 systemd[1]: vllm.service: Failed", "vllm.service: Failed", None, "systemd"),
+    ("Sep 09 21:43:19 node-b3 systemd[1]: vllm.service: Failed", "vllm.service: Failed", None, "vllm"),
     ("Sep 09 21:43:19 node-b3 docker/vllm/3f2a[77]: x", "x", None, "docker/vllm/3f2a"),
     ("Sep 09 21:43:19 node-b3 vllm[1]:", "", None, "vllm"),
     ("-- Boot 3b1c5b1e9f5f4d8f8e2f2f0a4a4b5c6d --", None, None, ""),
@@ -65,4 +65,5 @@ def peel(text: str) -> Peeled | None:
         return None
     short, seconds, date, clock, zone, process, kernel = match.groups()
     time = float(seconds) if seconds else epoch(f"{date}T{clock}Z") if zone in ("UTC", "GMT") else None
-    return Peeled(text[match.end() :], time, unit(short or process or kernel))
+    rest = text[match.end() :]
+    return Peeled(rest, time, writer(short or process or kernel, rest))

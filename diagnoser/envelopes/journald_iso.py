@@ -3,7 +3,7 @@
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
-from diagnoser.envelopes._shapes import TIME, epoch, unit
+from diagnoser.envelopes._shapes import TIME, epoch, writer
 from diagnoser.patterns import lazily
 
 NAME = "journald iso"
@@ -30,4 +30,7 @@ _LINE = lazily(
 def peel(text: str) -> Peeled | None:
     """Peel one line; the stream is the unit or identifier without its process number, "kernel" for the kernel."""
     match = _LINE.match(text)
-    return Peeled(text[match.end() :], epoch(match[1]), unit(match[2] or "kernel")) if match else None
+    if match is None:
+        return None
+    rest = text[match.end() :]
+    return Peeled(rest, epoch(match[1]), writer(match[2] or "kernel", rest))

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from diagnoser.envelopes._peeled import Peeled, Sample
-from diagnoser.envelopes._shapes import unit
+from diagnoser.envelopes._shapes import writer
 
 NAME = "journald json"
 ORDER = 52
@@ -19,6 +19,8 @@ SAMPLES: list[Sample] = [
         "vllm",
     ),
     ('{"MESSAGE":[72,105,27,91,48,109],"SYSLOG_IDENTIFIER":"vllm","PRIORITY":"6"}', "Hi\x1b[0m", None, "vllm"),
+    ('{"_SYSTEMD_UNIT":"init.scope","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"llm-7.service: Failed"}',
+     "llm-7.service: Failed", None, "llm-7"),
     ('{"MESSAGE":null,"__REALTIME_TIMESTAMP":"1767182400250000"}', "", 1767182400.25, ""),
     ('{"_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"NVRM: Xid"}', "NVRM: Xid", None, "kernel"),
     ('{"CONTAINER_NAME":"vllm","CONTAINER_PARTIAL_MESSAGE":"true","_SYSTEMD_UNIT":"docker.service","MESSAGE":"half "}',
@@ -36,9 +38,10 @@ def peel(text: str) -> Peeled | None:
         return None
     if not isinstance(value, dict):
         return None
-    stream = _writer(value)
+    message = _message(value.get("MESSAGE"))
+    stream = _writer(value, message)
     return Peeled(
-        _message(value.get("MESSAGE")),
+        message,
         _time(value.get("__REALTIME_TIMESTAMP")),
         stream,
         partial=value.get("CONTAINER_PARTIAL_MESSAGE") == "true",
@@ -46,13 +49,13 @@ def peel(text: str) -> Peeled | None:
     )
 
 
-def _writer(value: dict[str, Any]) -> str:
+def _writer(value: dict[str, Any], message: str) -> str:
     """Name the container, else the unit, else what the program calls itself."""
     for key in ("CONTAINER_NAME", "_SYSTEMD_UNIT", "_SYSTEMD_USER_UNIT", "SYSLOG_IDENTIFIER", "_COMM"):
         name = value.get(key)
         # systemd speaks from init.scope; its identifier says more.
         if isinstance(name, str) and name and name != "init.scope":
-            return unit(name)
+            return writer(name, message)
     return ""
 
 
