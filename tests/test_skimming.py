@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -185,6 +186,21 @@ def test_most_of_a_long_log_is_skipped(kind: str, how: str, monkeypatch: pytest.
     plain_log = log(kind, 1, 3000, 0)
     evidence(woven(plain_log, how) if how else plain_log, [])
     assert sum(skipped) > 2000
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_a_megabyte_needs_no_heavy_library(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_bytes(b"".join(inputs.chunks(kind, 1_000_000)))
+    command = ["--exit-zero", "-q", "--cache-dir", str(tmp_path / "cache"), "--output", os.devnull, str(path)]
+    heavy = ("numpy", "pydantic", "lark", "yaml", "rich", "jinja2", "mcp", "ijson", "urllib3", "ssl", "zstandard")
+    code = (
+        f"import sys; from diagnoser.cli import main; main({command!r});"
+        f"print([one for one in {heavy!r} if one in sys.modules])"
+    )
+    for told in (None, "[]"):  # the first run compiles the rules
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert told in (None, done.stdout.strip())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit counts something else")

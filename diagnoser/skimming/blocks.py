@@ -25,16 +25,22 @@ class Seconds(dict[str, int]):
     def __init__(self, date: Date) -> None:
         super().__init__()
         month_day = f"{date[1]:02}-{date[2]:02} "
+        self._minutes: dict[str, int] = {}
         self._days = (month_day, f"{date[0]:04}-{month_day}")
 
     def __missing__(self, stamp: str) -> int:
-        clock = stamp[-8:]
-        if stamp[:-8] not in self._days or clock[2::3] != "::":
+        minute, second = stamp[:-2], stamp[-2:]
+        start = self._minutes.get(minute)
+        if start is None:
+            hour, colon, rest = minute[-6:-4], minute[-4:-3], minute[-3:]
+            if minute[:-6] not in self._days or not hour.isdigit() or colon != ":" or rest[2:] != ":":
+                return _ANOTHER_DAY
+            if not rest[:2].isdigit():
+                return _ANOTHER_DAY
+            start = self._minutes[minute] = int(hour) * 3600 + int(rest[:2]) * 60
+        if not second.isdigit():
             return _ANOTHER_DAY
-        hour, minute, second = clock[:2], clock[3:5], clock[6:]
-        if not (hour.isdigit() and minute.isdigit() and second.isdigit()):
-            return _ANOTHER_DAY
-        made = self[stamp] = int(hour) * 3600 + int(minute) * 60 + int(second)
+        made = self[stamp] = start + int(second)
         return made
 
 
