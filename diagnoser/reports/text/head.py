@@ -120,7 +120,7 @@ def _runs(page: Page, report: Report, shown: RunReport | None) -> None:
 
 
 def _stages(page: Page, stages: list[Stage]) -> None:
-    cells = [(stage.name, "CAUSE" if stage.state == "cause" else stage.state) for stage in stages]
+    cells = [(line(stage.name), "CAUSE" if stage.state == "cause" else line(stage.state)) for stage in stages]
     if sum(len(name) + len(state) + 4 for name, state in cells) - 3 <= page.width:
         spans: list[tuple[str, str]] = []
         for name, state in cells:
