@@ -128,9 +128,10 @@ def test_every_output_shows_it_as_text(kind: str) -> None:
             CHECKS[name](text)
         if name == "json line":
             assert text.count("\n") == 1 and json.loads(text)
-        if kind == "workflow":
+        # Files that are uploaded rather than printed may hold lines that a runner would take for commands.
+        if kind == "workflow" and name not in ("junit", "html"):
             assert not re.search(r"(?m)^\s*::(?!error |warning |notice |error::|warning::|notice::)\w", text), name
-            assert name == "html" or not re.search(r"(?m)^##(?:\[|vso)", text), name
+            assert not re.search(r"(?m)^##(?:\[|vso)", text), name
 
 
 @pytest.mark.parametrize("kind", TEXTS)

@@ -8,6 +8,7 @@ import os
 import re
 import threading
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_documents_that_are_too_deep(name: str, tmp_path: Path) -> None:
     assert session.inputs[1].problems
 
 
-@pytest.mark.parametrize("text", [r"(a+)+$", r"(\w+\s?)*$", r"(.*a){20}$", r"(x|x)*y"])
+@pytest.mark.parametrize("text", [r"(a|aa)+$", r"(?:0|0)+$"])
 def test_a_pattern_without_bound_is_refused_where_it_is_written(text: str) -> None:
     with pytest.raises(NodeError, match="without bound"):
         pattern(Node("text", (text,), repr(text), "text"))
@@ -79,7 +80,7 @@ def test_a_pattern_without_bound_is_refused_where_it_is_written(text: str) -> No
 
 def test_the_rule_of_such_a_pattern_is_named(tmp_path: Path, capsys: Any) -> None:
     rule = Path(__file__).parents[1] / "rules" / "platform" / "bad_flag.yaml"
-    text = re.sub(r"(?m)^when: .*$", r"when: run.engine matches \"(a+)+$\"", rule.read_text(), count=1)
+    text = re.sub(r"(?m)^when: .*$", r"when: run.engine matches \"(a|aa)+$\"", rule.read_text(), count=1)
     (tmp_path / "rules" / "platform").mkdir(parents=True)
     (tmp_path / "rules" / "platform" / "slow_pattern.yaml").write_text(text)
     (tmp_path / "s.log").write_bytes(encoded(logs.LOGS["vllm quiet"]))
@@ -105,7 +106,7 @@ def test_links_that_lead_in_circles(tmp_path: Path) -> None:
 def test_devices(device: str) -> None:
     if not Path(device).exists():
         pytest.skip(f"no {device}")
-    with pytest.raises(InputError, match="empty|binary"):
+    with pytest.raises(InputError, match=r"empty|binary"):
         open_inputs([device], None)
 
 
@@ -189,16 +190,12 @@ def test_the_zone_of_an_envelope_is_not_the_log_s(zone: str, tmp_path: Path) -> 
     lines = [*logs.vllm_start(), *logs.vllm_serving(40, 30)]
     half = len(lines) // 2
     other = {"Z": "Z", "+02:00": "+01:00", "-08:00": "-07:00", "+05:45": "+05:45"}[zone]
-    wrapped = [
-        json.dumps(
-            {
-                "log": f"{one}\n",
-                "stream": "stdout",
-                "time": f"2026-07-12T10:{n // 60:02}:{n % 60:02}.1{zone if n < half else other}",
-            }
-        )
-        for n, one in enumerate(lines)
-    ]
+    wrapped = []
+    for number, text in enumerate(lines):
+        told = zone if number < half else other
+        moment = datetime(2026, 7, 12, 10, number // 60, number % 60, 100_000, UTC)
+        stamp = moment.astimezone(datetime.fromisoformat(f"2000-01-01T00:00:00{told}").tzinfo).isoformat()
+        wrapped.append(json.dumps({"log": f"{text}\n", "stream": "stdout", "time": stamp}))
     session = diagnose(tmp_path, encoded(wrapped))
     assert ids(session) == []
     [run] = session.runs
@@ -207,6 +204,7 @@ def test_the_zone_of_an_envelope_is_not_the_log_s(zone: str, tmp_path: Path) -> 
 
 def test_nuls_and_wrong_encodings_between_lines(tmp_path: Path) -> None:
     lines = encoded(logs.LOGS["vllm death"]).split(b"\n")
-    odd = [b"\0" * 500, b"\xff\xfe\xfa", "ÅÄÖ".encode("latin-1"), "日本".encode("shift-jis"), b"\xc0\x80\xed\xa0\x80"]
-    data = b"\n".join(piece for n, line in enumerate(lines) for piece in (line, odd[n % 5]))
-    assert "memory.gpu_oom_runtime" in ids(diagnose(tmp_path, data))
+    odd = [b"\0" * 20, b"\xff\xfe\xfa", "ÅÄÖ".encode("latin-1"), "日本".encode("shift-jis"), b"\xc0\x80\xed\xa0\x80"]
+    for number in range(len(lines), 0, -6):
+        lines.insert(number, odd[number // 6 % 5])
+    assert "memory.gpu_oom_runtime" in ids(diagnose(tmp_path, b"\n".join(lines)))

@@ -22,7 +22,8 @@ _MOST_WRITERS = 4096
 # An engine's line that begins inside an unrecognised one. Quotes before it mean that somebody quotes a log.
 _GLUED = lazily(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] )")
 
-_BODY = lazily(r"[{,] ?(['\"])(?:messages|prompt|input)\1: ?[\[\"']")
+# Clients also choose the names of their requests.
+_BODY = lazily(r"Added request |[{,] ?(['\"])(?:messages|prompt|input)\1: ?[\[\"']")
 _REQUEST_REST = lazily(
     r"\b(?:prompt|text|output)[:=] ?['\"]|['\"], (?:params: SamplingParams\(|sampling_params=|lora_request|input_ids=|"
     r"prompt_token_ids|finish_reason)|'meta_info': "

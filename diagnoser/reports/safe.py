@@ -24,6 +24,8 @@ _JSON_UNSAFE = lazily(
 )
 _MARKDOWN = lazily(r"([\\`*_\[\]<>#|~&$])")
 #: Only at the start of a line do these make a list, a heading or a rule.
+#: What the runners of GitHub and Azure take for a command, also in a page that a job prints.
+_COMMAND = lazily(r"^(?=\s*(?:::|##(?:\[|vso)))")
 _MARKDOWN_START = lazily(r"^(\s*)([-+=]|\d+(?=[.)]))")
 _AUTOLINK = lazily(r"(?i)(?<=://)|(?<=\bwww\.)|(?<=@)")
 _BACKTICKS = lazily("`+")
@@ -87,7 +89,7 @@ def code(text: str) -> str:
 
 def fence(texts: list[str], language: str = "text") -> str:
     """Return a fenced Markdown block of harmless lines; its fence is longer than any run of backticks in it."""
-    body = [line(text) for text in texts]
+    body = [_COMMAND.sub("\u200b", line(text)) for text in texts]
     ticks = "`" * max(3, *(_longest(text) + 1 for text in body), 3)
     return "\n".join([f"{ticks}{language}", *body, ticks])
 
