@@ -169,7 +169,8 @@ def urls(stamp: Callable[[int, str], str]) -> list[str]:
 def names_vllm() -> list[str]:
     out = []
     for at, words in enumerate(WORDS):
-        plain = words.replace("'", "")
+        # One word alone in a name has no other sign than itself.
+        plain = "Killed" if words == "OOMKilled" else words.replace("'", "")
         out.append(vllm(50 + at, f"Resolved architecture: {plain.replace(' ', '')}ForCausalLM", where="model.py:1"))
         out.append(
             vllm(50 + at, f"Loading LoRA adapter from /models/{plain.replace(' ', '_')}/adapter", where="lora.py:1")

@@ -23,9 +23,9 @@ _JSON_UNSAFE = lazily(
     "[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _MARKDOWN = lazily(r"([\\`*_\[\]<>#|~&$])")
-#: Only at the start of a line do these make a list, a heading or a rule.
 #: What the runners of GitHub and Azure take for a command, also in a page that a job prints.
 _COMMAND = lazily(r"^(?=\s*(?:::|##(?:\[|vso)))")
+#: Only at the start of a line do these make a list, a heading or a rule.
 _MARKDOWN_START = lazily(r"^(\s*)([-+=]|\d+(?=[.)]))")
 _AUTOLINK = lazily(r"(?i)(?<=://)|(?<=\bwww\.)|(?<=@)")
 _BACKTICKS = lazily("`+")

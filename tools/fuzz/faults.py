@@ -104,7 +104,7 @@ FAULTS: dict[str, Callable[[bytes, random.Random], bytes]] = {
     "packed": packed,
 }  # fmt: skip
 #: What goes through a pipe: it comes in pieces of any size, and may end with its writer.
-PIPED = {"killed": cut, "delayed": lambda data, dice: data}
+PIPED: dict[str, Callable[[bytes, random.Random], bytes]] = {"killed": cut, "delayed": lambda data, dice: data}
 
 
 class Drops:
