@@ -71,7 +71,7 @@ def escape(char: str) -> str:
 
 def lines(text: str) -> list[str]:
     """Split text that may hold newlines (a rule's meaning, a traceback) into harmless lines."""
-    return [line(part) for part in text.splitlines()] or [""]
+    return [_COMMAND.sub("\u200b", line(part)) for part in text.splitlines()] or [""]
 
 
 def markdown(text: str) -> str:
