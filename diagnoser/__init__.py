@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# Not imported from typing, which takes longer than all that is done here: Ctrl-C would hit it before anybody listens.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from diagnoser.api import Options, Session, diagnose
     from diagnoser.comparison import Comparison
     from diagnoser.findings import Finding, Report

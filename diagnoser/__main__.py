@@ -2,7 +2,11 @@
 
 import sys
 
-from diagnoser.cli import main
-
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        from diagnoser.cli import main
+
+        code = main()
+    except KeyboardInterrupt:  # before anybody listens
+        code = 130
+    sys.exit(code)

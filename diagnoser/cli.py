@@ -24,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             code = _dispatch(arguments)
         _flush()
+        if argv is None:
+            _deaf()
         return code
     except SystemExit as end:  # argparse after --help
         return _after_help(end)
@@ -36,6 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
     except Exception as error:
         return _failed(error, arguments)
+
+
+def _deaf() -> None:
+    """Let the interpreter end in peace: all is written, and Ctrl-C would only add its traceback."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _dispatch(arguments: list[str]) -> int:

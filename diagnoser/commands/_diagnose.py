@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     if inputs is None:
         print(_options.SHORT, file=sys.stderr)
         return 2
-    _terminal.check_output(args.output, [*inputs, *args.baseline])
+    _terminal.check_output(args.output, [*inputs, *args.baseline, *([args.alert] if args.alert else [])])
     if args.follow or args.exit_on:
         from diagnoser.commands import _follow
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -103,6 +105,8 @@ def write(text: str, output: str | None = None, for_people: bool = True) -> None
     except BrokenPipeError:
         # The reader has what it wanted (`| head`); the exit code still tells what was found.
         drop_output()
+    except OSError as error:
+        raise CommandError(f"standard output: {error.strerror or error}") from None
 
 
 def drop_output() -> None:
@@ -130,9 +134,20 @@ def check_output(output: str | None, inputs: list[str], option: str = "--output"
         raise CommandError(f"{option} {output}: is a folder, not a file")
     if not path.parent.is_dir():
         raise CommandError(f"{option} {output}: no folder {path.parent}")
-    for name in inputs:
-        if name != "-" and path.exists() and Path(name).exists() and path.samefile(name):
+    for name in inputs if path.exists() else ():
+        if name != "-" and any(path.samefile(one) for one in _read_of(Path(name))):
             raise CommandError(f"{option} {output}: would overwrite the input")
+
+
+def _read_of(path: Path) -> Iterator[Path]:
+    """Yield the files behind a name on the command line: those of a folder, too."""
+    if path.is_dir():
+        from diagnoser.sources.names import InputError, expand
+
+        with suppress(InputError, OSError):  # told when it is read
+            yield from (one for one, _ in expand(str(path), set()))
+    elif path.exists():
+        yield path
 
 
 def write_file(path: Path, text: str) -> None:
@@ -151,8 +166,10 @@ def write_file(path: Path, text: str) -> None:
             file.write(data)
         temporary.chmod(target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask())
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise CommandError(f"{path}: {error.strerror or error}; nothing was written") from None
         raise
 
 

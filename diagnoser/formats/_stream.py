@@ -50,6 +50,8 @@ class Streams(dict[str, Stream]):
             head = ask(line.text)
             if head is not None and head.year is not None:
                 self[line.stream].clock.hint(head)
+            elif line.time is not None:
+                self[line.stream].clock.envelope(line.time)
 
     def __missing__(self, name: str) -> Stream:
         if len(self) >= MOST and name != "":

@@ -50,6 +50,11 @@ class Clock:
         if self._hint is None and head.year is not None and head.month is not None and head.day is not None:
             self._hint = _midnight(head.year, head.month, head.day)
 
+    def envelope(self, time: float) -> None:
+        """Take the envelope's time of such a line in advance: the first line may have lost its own."""
+        if self._hint is None:
+            self._hint = time
+
     def resolve(self, head: Head | None, envelope: float | None) -> tuple[float | None, str]:
         """Time of a record in seconds and what is known of it: "full", "yearless", "clock" or "" (carried forward)."""
         if head is None or head.hour is None:

@@ -22,6 +22,13 @@ _MOST_WRITERS = 4096
 # An engine's line that begins inside an unrecognised one. Quotes before it mean that somebody quotes a log.
 _GLUED = lazily(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] )")
 
+# Clients also choose the names of their requests.
+_BODY = lazily(r"Added request |[{,] ?(['\"])(?:messages|prompt|input)\1: ?[\[\"']")
+_REQUEST_REST = lazily(
+    r"\b(?:prompt|text|output)[:=] ?['\"]|['\"], (?:params: SamplingParams\(|sampling_params=|lora_request|input_ids=|"
+    r"prompt_token_ids|finish_reason)|'meta_info': "
+)
+
 _NOTHING: tuple[Record, ...] = ()
 
 
@@ -239,11 +246,16 @@ class RecordReader:
         time, known = stream.clock.resolve(head, line.time)
         origin = Origin(line.source, line.number)
         if head is None:
-            return Record(origin, text, "raw", "", "", time, known, who.name, who.ranks, "", line.stream, line.number)
+            # Where a file was cut, its first line may be the rest of what a user wrote.
+            kind = "request" if line.number == 1 and _REQUEST_REST.search(text) else "raw"
+            return Record(origin, text, kind, "", "", time, known, who.name, who.ranks, "", line.stream, line.number)
+        kind = head.kind
+        if kind == "message" and head.level in ("INFO", "DEBUG", "") and "[" in text and _BODY.search(head.text):
+            kind = "request"  # a body as a client sent it, by whatever middleware
         ranks = who.ranks
         if head.ranks and head.ranks != ranks:
             ranks = tuple(sorted({**dict(ranks), **dict(head.ranks)}.items())) if ranks else head.ranks
         return Record(
-            origin, head.text, head.kind, head.dialect, head.level, time, known, head.process or who.name, ranks,
+            origin, head.text, kind, head.dialect, head.level, time, known, head.process or who.name, ranks,
             head.where, line.stream, line.number,
         )  # fmt: skip

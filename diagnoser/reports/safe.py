@@ -19,8 +19,12 @@ _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 #: Marks over one letter that a language needs; a thousand of them paint over the lines above.
 _MAX_MARKS = 2
 #: In JSON these stay data, but must not reach a terminal raw.
-_JSON_UNSAFE = lazily("[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]")
+_JSON_UNSAFE = lazily(
+    "[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
 _MARKDOWN = lazily(r"([\\`*_\[\]<>#|~&$])")
+#: What the runners of GitHub and Azure take for a command, also in a page that a job prints.
+_COMMAND = lazily(r"^(?=\s*(?:::|##(?:\[|vso)))")
 #: Only at the start of a line do these make a list, a heading or a rule.
 _MARKDOWN_START = lazily(r"^(\s*)([-+=]|\d+(?=[.)]))")
 _AUTOLINK = lazily(r"(?i)(?<=://)|(?<=\bwww\.)|(?<=@)")
@@ -67,7 +71,7 @@ def escape(char: str) -> str:
 
 def lines(text: str) -> list[str]:
     """Split text that may hold newlines (a rule's meaning, a traceback) into harmless lines."""
-    return [line(part) for part in text.splitlines()] or [""]
+    return [_COMMAND.sub("\u200b", line(part)) for part in text.splitlines()] or [""]
 
 
 def markdown(text: str) -> str:
@@ -85,14 +89,21 @@ def code(text: str) -> str:
 
 def fence(texts: list[str], language: str = "text") -> str:
     """Return a fenced Markdown block of harmless lines; its fence is longer than any run of backticks in it."""
-    body = [line(text) for text in texts]
+    body = [_COMMAND.sub("\u200b", line(text)) for text in texts]
     ticks = "`" * max(3, *(_longest(text) + 1 for text in body), 3)
     return "\n".join([f"{ticks}{language}", *body, ticks])
 
 
 def json_text(text: str) -> str:
     """Escape in a JSON document what a terminal would obey; the data stays the same."""
-    return _JSON_UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    return _JSON_UNSAFE.sub(_json_escape, text)
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    code = ord(found.group())
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\u{0xD800 + (code - 0x10000 >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
 def _guard(found: re.Match[str]) -> str:

@@ -158,6 +158,8 @@ class Matcher:
         candidates = []
         for anchor, start, end in hits:
             for entry in self._at(anchor):
+                if kind == "access" and text.find(" HTTP/", end) >= 0:
+                    continue  # in the path, which clients write
                 if kind in entry.kinds and level >= entry.level and _meant(entry.engine, engine, record.dialect):
                     begin = text.rfind("\n", 0, start) + 1
                     candidates.append((begin, entry.order, start, end, entry))

@@ -114,13 +114,16 @@ def gap(parts: Iterable[Part], ended: float | None, overall: bool) -> Silence | 
     found: Silence | None = None
     for part in parts:
         loaded = None if overall else part.rows.loaded
-        times = part.times
-        ends = [*times[1:], ended if ended is not None else times[-1]]
-        for at, (row, start, end) in enumerate(zip(part.index, times, ends, strict=True)):
-            if start == start and end == end:
-                seconds = max(end - start, 0.0) if loaded is None or loaded[row] else 0.0
-                if found is None or seconds > found.seconds:
-                    found = Silence(part, at, seconds)
+        # Lines that stand out of order, as collectors leave them, were no silence.
+        order = [at for at, time in enumerate(part.times) if time == time]
+        order.sort(key=part.times.__getitem__)
+        times = list(map(part.times.__getitem__, order))
+        for at, start, end in zip(
+            order, times, [*times[1:], ended if ended is not None else max(times, default=0.0)], strict=False
+        ):
+            seconds = max(end - start, 0.0) if loaded is None or loaded[part.index[at]] else 0.0
+            if found is None or seconds > found.seconds:
+                found = Silence(part, at, seconds)
     return found
 
 

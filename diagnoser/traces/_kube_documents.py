@@ -21,6 +21,8 @@ DEEPEST = 100
 
 Steps = tuple[str | int, ...]
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],"]', re.DOTALL)
+#: Lists whose members are taken whole or not at all.
+_SEALED = frozenset({'"containers"', '"initContainers"', '"containerStatuses"', '"initContainerStatuses"'})
 _BLANK = re.compile(r"\s*")
 
 
@@ -161,23 +163,33 @@ def _json_documents(source: str, content: str) -> Iterator[Thing | Problem]:
 
 
 def _closed(content: str, start: int) -> str:
-    """Close a JSON text behind the last value that is whole."""
+    """Close a JSON text behind the last value that is whole.
+
+    Of a container only the whole is taken: what a probe or a limit lacks would pass for its default.
+    """
     open_: list[str] = []
+    sealed, word = 0, ""
     end, closing = start, ""
     for token in _TOKEN.finditer(content, start):
         sign = token[0]
         if sign in "{[":
             open_.append("}" if sign == "{" else "]")
+            if sign == "[" and not sealed and word in _SEALED:
+                sealed = len(open_)
             if len(open_) > DEEPEST:
                 break
         elif sign in "}]":
             if not open_ or open_.pop() != sign:
                 break
-            end, closing = token.end(), "".join(reversed(open_))
-        elif sign == ",":
+            sealed = sealed if len(open_) >= sealed else 0
+            if len(open_) <= sealed or not sealed:
+                end, closing = token.end(), "".join(reversed(open_))
+        elif sign == "," and (len(open_) <= sealed or not sealed):
             end, closing = token.start(), "".join(reversed(open_))
         elif sign == '"':
             break
+        elif sign != ",":
+            word = sign
     return content[:end] + closing
 
 

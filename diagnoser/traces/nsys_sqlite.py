@@ -91,7 +91,9 @@ def _read(name: str, tables: Tables, profile: Profile) -> Iterator[Problem]:
         try:
             said = step(tables, profile)
         except (sqlite3.Error, OverflowError, MemoryError) as error:
-            said = f"reading stopped: {error}; what was read before counts"
+            said = f"reading stopped: {error}; what was read before counts, but for gaps between kernels"
+            # A damaged table has holes, and a hole is not an idle GPU.
+            profile.complete = False
         if said:
             yield Problem(name, None, f"table {table}: {said}")
 

@@ -1,7 +1,7 @@
 """`python -m tools.fuzz`: feeds readers what nobody would write, until one raises, hangs or takes too much.
 
 ``run`` makes inputs by number, without any library; ``guided`` keeps those that reach new code, with atheris, which has
-wheels for Linux. Either prints the input that failed, and `show` repeats it.
+wheels for Linux. Either prints the input that failed, and ``show`` writes it out. ``faults`` damages whole samples.
 """
 
 from __future__ import annotations
@@ -103,10 +103,30 @@ def guided(name: str, seconds: int, corpus: Path) -> None:
     atheris.Fuzz()
 
 
+def faults(first: int, count: int, seconds: float) -> int:
+    """Inject faults by number; return 1 when one gave a finding that the whole input does not."""
+    from tools.fuzz.faults import FAIR, inject
+
+    done: dict[str, int] = {}
+    wrong, start = 0, time.monotonic()
+    for number in range(first, first + count):
+        if time.monotonic() - start > seconds:
+            break
+        got = inject(number)
+        kind = "refused" if got.error else "new" if got.new else "less" if got.missed else "same"
+        kind += " (fair)" if got.new and got.fault in FAIR else ""
+        done[kind] = done.get(kind, 0) + 1
+        if got.new:
+            print(f"{number}: {got.fault} of {got.sample}/{got.file}: {', '.join(sorted(got.new))}", flush=True)
+            wrong += got.fault not in FAIR
+    print(f"{sum(done.values())} faults in {time.monotonic() - start:.0f} s: {done}")
+    return int(wrong > 0)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 1 when something failed."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
-    parser.add_argument("what", choices=["run", "guided", "show"])
+    parser.add_argument("what", choices=["run", "guided", "show", "faults"])
     parser.add_argument("target", nargs="?", choices=sorted(TARGETS), help="default: all, one after the other")
     parser.add_argument("--seconds", type=int, default=60, help="of each target (default: %(default)s)")
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
@@ -120,6 +140,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error("guided needs a target and --keep FOLDER")
         guided(args.target, args.seconds, args.keep / args.target)
         return 0
+    if args.what == "faults":
+        return faults(args.first, min(args.count, 100_000), args.seconds)
     names = [args.target] if args.target else sorted(TARGETS)
     if args.what == "show":
         seeds, pieces = TARGETS[args.target].seeds(), sorted(set(words(args.target)))

@@ -14,7 +14,10 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from diagnoser.api import Knowledge
 
 ROOT = Path(__file__).parents[2]
 #: Longer seeds are cut: what a reader does with a long input it does with some kilobytes, and far faster.
@@ -30,7 +33,8 @@ class Target(NamedTuple):
 
 
 @functools.cache
-def _knowledge():  # type: ignore[no-untyped-def]
+def knowledge() -> Knowledge:
+    """Return the shipped rule base, loaded once."""
     from diagnoser.api import Knowledge, Options
 
     return Knowledge(Options())
@@ -117,7 +121,7 @@ def session(data: bytes) -> None:
     from diagnoser.sources import InputError
 
     try:
-        made = Session(["-"], stdin=io.BytesIO(data), knowledge=_knowledge())
+        made = Session(["-"], stdin=io.BytesIO(data), knowledge=knowledge())
     except InputError as error:
         _one_line(str(error))
         return
@@ -338,7 +342,7 @@ def _rules() -> list[bytes]:
 
 
 def _conditions() -> list[bytes]:
-    found = [rule.when.text for rule in _knowledge().base.rules.values()]
+    found = [rule.when.text for rule in knowledge().base.rules.values()]
     return [text.encode() for text in dict.fromkeys(found)][:80]
 
 
@@ -366,7 +370,7 @@ def _reports() -> list[bytes]:
     from diagnoser.api import Session
 
     names = ("engine-killed", "long-prompts")
-    made = (Session([str(ROOT / "samples" / name)], knowledge=_knowledge()).report for name in names)
+    made = (Session([str(ROOT / "samples" / name)], knowledge=knowledge()).report for name in names)
     return [reports.get("json").render(report, reports.RenderOptions()).encode() for report in made]
 
 

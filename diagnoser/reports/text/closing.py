@@ -87,7 +87,7 @@ def _unrecognised(page: Page, residue: list[Unrecognised]) -> None:
         since, until = clock(item.first.time), clock(item.last_time)
         when = f"{since} - {until}" if until and until != since else since
         place = f"{layout.cut_left(page.source(item.first.source), 24, page.mark)}:{item.first.line}"
-        lead = f"{item.level or '-'} {times}{item.count}  {place}  {when}".rstrip()
+        lead = f"{line(item.level) or '-'} {times}{item.count}  {place}  {when}".rstrip()
         page.add(" " * COLUMN, (layout.cut(lead, page.width - COLUMN, page.mark), "dim"))
         sample = line((item.first.text or item.template).splitlines()[0] if item.first.text or item.template else "")
         indent = COLUMN + 2

@@ -145,7 +145,8 @@ def _runs(page: Page, report: Report, shown: RunReport | None) -> None:
 def _stages(page: Page, stages: list[Stage]) -> None:
     states = ["CAUSE" if stage.state == "cause" else stage.state for stage in stages]
     cells = [
-        (page.say(stage.name), page.say(state), _shade(state)) for stage, state in zip(stages, states, strict=True)
+        (line(page.say(stage.name)), line(page.say(state)), _shade(state))
+        for stage, state in zip(stages, states, strict=True)
     ]
     if sum(layout.cells(name + state) + 4 for name, state, _ in cells) - 3 <= page.width:
         spans: list[tuple[str, str]] = []
