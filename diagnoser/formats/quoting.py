@@ -20,6 +20,14 @@ MOST_CHARACTERS = 256 * 1024
 _CLOSING = lazily(r"\"(?:, '?\w+'?[=:]|[)}]+\Z)")
 _OPENING = lazily(r"[=:] ?\"")
 
+#: A body as a client sent it, by whatever middleware; clients also choose the names of their requests.
+BODY = lazily(r"Added request |[{,] ?(['\"])(?:messages|prompt|input)\1: ?[\[\"']")
+#: Where a file was cut, its first line may be the rest of what a user wrote.
+REQUEST_REST = lazily(
+    r"\b(?:prompt|text|output)[:=] ?['\"]|['\"], (?:params: SamplingParams\(|sampling_params=|lora_request|input_ids=|"
+    r"prompt_token_ids|finish_reason)|'meta_info': "
+)
+
 
 def unfinished(record: Open) -> bool:
     """Whether a record is such a request, still open."""
