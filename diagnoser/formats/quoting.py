@@ -7,6 +7,7 @@ lines have gone by, the lines are held back.
 
 from __future__ import annotations
 
+from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open
 from diagnoser.model import Line
 from diagnoser.patterns import lazily
@@ -27,6 +28,11 @@ REQUEST_REST = lazily(
     r"\b(?:prompt|text|output)[:=] ?['\"]|['\"], (?:params: SamplingParams\(|sampling_params=|lora_request|input_ids=|"
     r"prompt_token_ids|finish_reason)|'meta_info': "
 )
+
+
+def quotes(head: Head) -> bool:
+    """Whether an engine's message is about what a client sent."""
+    return head.kind == "message" and head.level in ("INFO", "DEBUG", "") and BODY.search(head.text) is not None
 
 
 def unfinished(record: Open) -> bool:

@@ -9,7 +9,7 @@ from diagnoser.formats import dialects, process, progress, ray, vllm
 from diagnoser.formats._stream import Stream, Streams
 from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open, whole_request
-from diagnoser.formats.quoting import BODY, REQUEST_REST, Quote, unfinished
+from diagnoser.formats.quoting import REQUEST_REST, Quote, quotes, unfinished
 from diagnoser.model import Line, Record
 from diagnoser.patterns import lazily
 from diagnoser.table import Origin
@@ -241,9 +241,7 @@ class RecordReader:
         if head is None:
             kind = "request" if line.number == 1 and REQUEST_REST.search(text) else "raw"
             return Record(origin, text, kind, "", "", time, known, who.name, who.ranks, "", line.stream, line.number)
-        kind = head.kind
-        if kind == "message" and head.level in ("INFO", "DEBUG", "") and "[" in text and BODY.search(head.text):
-            kind = "request"
+        kind = "request" if quotes(head) and "[" in text else head.kind
         ranks = who.ranks
         if head.ranks and head.ranks != ranks:
             ranks = tuple(sorted({**dict(ranks), **dict(head.ranks)}.items())) if ranks else head.ranks
