@@ -241,11 +241,10 @@ class RecordReader:
         if head is None:
             kind = "request" if line.number == 1 and REQUEST_REST.search(text) else "raw"
             return Record(origin, text, kind, "", "", time, known, who.name, who.ranks, "", line.stream, line.number)
-        kind = "request" if quotes(head) and "[" in text else head.kind
         ranks = who.ranks
         if head.ranks and head.ranks != ranks:
             ranks = tuple(sorted({**dict(ranks), **dict(head.ranks)}.items())) if ranks else head.ranks
         return Record(
-            origin, head.text, kind, head.dialect, head.level, time, known, head.process or who.name, ranks,
-            head.where, line.stream, line.number,
+            origin, head.text, "request" if quotes(head) else head.kind, head.dialect, head.level, time, known,
+            head.process or who.name, ranks, head.where, line.stream, line.number,
         )  # fmt: skip
