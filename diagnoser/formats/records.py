@@ -21,7 +21,6 @@ _MOST_WRITERS = 4096
 
 # An engine's line that begins inside an unrecognised one. Quotes before it mean that somebody quotes a log.
 _GLUED = lazily(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] )")
-
 _NOTHING: tuple[Record, ...] = ()
 
 
