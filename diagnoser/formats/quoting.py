@@ -7,6 +7,7 @@ lines have gone by, the lines are held back.
 
 from __future__ import annotations
 
+from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open
 from diagnoser.model import Line
 from diagnoser.patterns import lazily
@@ -19,6 +20,19 @@ MOST_CHARACTERS = 256 * 1024
 # its own before that is another request.
 _CLOSING = lazily(r"\"(?:, '?\w+'?[=:]|[)}]+\Z)")
 _OPENING = lazily(r"[=:] ?\"")
+
+#: A body as a client sent it, by whatever middleware; clients also choose the names of their requests.
+BODY = lazily(r"Added request |[{,] ?(['\"])(?:messages|prompt|input)\1: ?[\[\"']")
+#: Where a file was cut, its first line may be the rest of what a user wrote.
+REQUEST_REST = lazily(
+    r"\b(?:prompt|text|output)[:=] ?['\"]|['\"], (?:params: SamplingParams\(|sampling_params=|lora_request|input_ids=|"
+    r"prompt_token_ids|finish_reason)|'meta_info': "
+)
+
+
+def quotes(head: Head) -> bool:
+    """Whether an engine's message is about what a client sent."""
+    return head.kind == "message" and head.level in ("INFO", "DEBUG", "") and BODY.search(head.text) is not None
 
 
 def unfinished(record: Open) -> bool:

@@ -9,7 +9,7 @@ from diagnoser.formats import dialects, process, progress, ray, vllm
 from diagnoser.formats._stream import Stream, Streams
 from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open, whole_request
-from diagnoser.formats.quoting import Quote, unfinished
+from diagnoser.formats.quoting import REQUEST_REST, Quote, quotes, unfinished
 from diagnoser.model import Line, Record
 from diagnoser.patterns import lazily
 from diagnoser.table import Origin
@@ -21,14 +21,6 @@ _MOST_WRITERS = 4096
 
 # An engine's line that begins inside an unrecognised one. Quotes before it mean that somebody quotes a log.
 _GLUED = lazily(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] )")
-
-# Clients also choose the names of their requests.
-_BODY = lazily(r"Added request |[{,] ?(['\"])(?:messages|prompt|input)\1: ?[\[\"']")
-_REQUEST_REST = lazily(
-    r"\b(?:prompt|text|output)[:=] ?['\"]|['\"], (?:params: SamplingParams\(|sampling_params=|lora_request|input_ids=|"
-    r"prompt_token_ids|finish_reason)|'meta_info': "
-)
-
 _NOTHING: tuple[Record, ...] = ()
 
 
@@ -246,16 +238,12 @@ class RecordReader:
         time, known = stream.clock.resolve(head, line.time)
         origin = Origin(line.source, line.number)
         if head is None:
-            # Where a file was cut, its first line may be the rest of what a user wrote.
-            kind = "request" if line.number == 1 and _REQUEST_REST.search(text) else "raw"
+            kind = "request" if line.number == 1 and REQUEST_REST.search(text) else "raw"
             return Record(origin, text, kind, "", "", time, known, who.name, who.ranks, "", line.stream, line.number)
-        kind = head.kind
-        if kind == "message" and head.level in ("INFO", "DEBUG", "") and "[" in text and _BODY.search(head.text):
-            kind = "request"  # a body as a client sent it, by whatever middleware
         ranks = who.ranks
         if head.ranks and head.ranks != ranks:
             ranks = tuple(sorted({**dict(ranks), **dict(head.ranks)}.items())) if ranks else head.ranks
         return Record(
-            origin, head.text, kind, head.dialect, head.level, time, known, head.process or who.name, ranks,
-            head.where, line.stream, line.number,
+            origin, head.text, "request" if quotes(head) else head.kind, head.dialect, head.level, time, known,
+            head.process or who.name, ranks, head.where, line.stream, line.number,
         )  # fmt: skip
