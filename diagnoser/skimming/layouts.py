@@ -92,7 +92,8 @@ def learn(line: bytes, asked: Asked) -> Layout | None:
 
 def _clean(line: bytes) -> tuple[bytes, dict[int, bytes]]:
     """Take colours and the carriage return at the end away; what stood before which byte of the rest."""
-    clean, woven, at = b"", {}, 0
+    clean, at = b"", 0
+    woven: dict[int, bytes] = {}
     for code in _COLOURS.finditer(line):
         clean += line[at : code.start()]
         woven[len(clean)] = woven.get(len(clean), b"") + code.group()
@@ -102,8 +103,8 @@ def _clean(line: bytes) -> tuple[bytes, dict[int, bytes]]:
 
 def _woven(tokens: Sequence[str], clean: bytes, woven: Mapping[int, bytes]) -> tuple[str, ...] | None:
     """Put what was taken away back between tokens; None where it stood inside of one."""
-    at, made = 0, []
-    left = dict(woven)
+    at, left = 0, dict(woven)
+    made: list[str] = []
     for token in tokens:
         made += map(re.escape, left.pop(at, b"").decode())
         found = re.compile(token).match(clean.decode("latin-1"), at)
