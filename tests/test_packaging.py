@@ -185,4 +185,7 @@ def test_no_cache_leaves_nothing_behind(
     run("diagnose", "--cache-dir", "none", str(SAMPLE))
     assert {path for path in installed.rglob("*") if "__pycache__" not in path.parts} == before
     run("diagnose", "--cache-dir", str(tmp_path), str(SAMPLE))
+    assert not list(tmp_path.iterdir()), "the wheel brings its rules compiled"
+    pack = Path(__file__).parent / "data" / "acme-pack" / "acme_rules"
+    run("diagnose", "--cache-dir", str(tmp_path), "--rules", str(pack), str(SAMPLE))
     assert list(tmp_path.iterdir()), "the cache of compiled rules is the one thing that is written"
