@@ -24,6 +24,7 @@ from diagnoser.commands._ledgerfile import Experiment
 from diagnoser.comparing.session import row as row_of
 from diagnoser.findings import Report
 from diagnoser.following.changes import Change
+from diagnoser.language import ENGLISH
 from diagnoser.reports import RenderOptions, comparedmarkdown
 from diagnoser.reports.text import compared
 
@@ -64,7 +65,7 @@ def outputs(given: Report) -> Iterator[tuple[str, str]]:
     for finding in given.findings:
         change = Change("opened", finding, "07-12 10:00:00", None, [given.runs[0].stream], None)
         yield "json line", _followlines.for_programs(change, 1.8e9)
-        yield "text", _followlines.for_people(change)
+        yield "text", _followlines.for_people(change, ENGLISH)
     made = row_of([given])
     assert made is not None
     rows = _ledgertable.table([Experiment(1, "d", "2026", given.inputs[0].name, made)])
