@@ -68,9 +68,15 @@ def knowledge() -> Knowledge:
 class Driver:
     """A follower of one log, with a clock that is set by hand."""
 
-    def __init__(self, knowledge: Knowledge, window: float | None = 900.0, pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        window: float | None = 900.0,
+        pace: Pace | None = None,
+        options: Options = Options(),  # noqa: B008 - frozen
+    ) -> None:
         self.now = 0.0
-        self.follower = Follower(knowledge, Options(), window, lambda: self.now, lambda: 0.0, pace or Pace())
+        self.follower = Follower(knowledge, options, window, lambda: self.now, lambda: 0.0, pace or Pace())
         self.cutter = Cutter("server.log")
         self.follower.follow(self.cutter)
         self.changes: list[Change] = []
@@ -577,3 +583,18 @@ def test_the_next_life_with_the_same_cause_is_another_finding() -> None:
     tracker.look([finding()], {0: ("a", 0)}, {0: "a"}, [("a", 0)], None, 0.0)
     told = tracker.look([finding()], {0: ("a", 1)}, {0: "a"}, [("a", 1)], None, 1.0)
     assert [(one.event, one.reason) for one in told] == [("closed", "restarted"), ("opened", "")]
+
+
+@pytest.mark.parametrize("text", [OOM.split("\n")[-1], STARTED.format(stamp(0))], ids=["shows none", "shows vllm"])
+@pytest.mark.parametrize("given", ["vllm", "sglang"])
+def test_the_engine_given_is_as_good_as_at_once(knowledge: Knowledge, text: str, given: str) -> None:
+    """It counts where the log shows none; what the log shows counts more, and that is said once, look after look."""
+    driver = Driver(knowledge, options=Options(engine=given))
+    for _ in range(3):
+        driver.write(f"{text}\n")
+        driver.wait(5)
+        report = driver.follower.report
+        assert report is not None
+        (run,) = report.runs
+        assert run.engine == ("vllm" if text.startswith("INFO") else given)
+        assert len([note for note in run.notes if "--engine" in note]) == (run.engine != given)

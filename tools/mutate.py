@@ -11,7 +11,6 @@ import importlib
 import io
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +18,10 @@ from typing import Any, NamedTuple
 
 from diagnoser.api import Knowledge, Options, Session
 from diagnoser.commands._cases import Case, cases
+from diagnoser.commands._ruletests import played
 from diagnoser.inference import Cause
 from diagnoser.judging import judge
-from diagnoser.rules.model import Example, Node, Rule
+from diagnoser.rules.model import Node, Rule
 from diagnoser.values import replace
 
 _ROOT = Path(__file__).parent.parent
@@ -79,16 +79,6 @@ def _changed(node: Node) -> Iterator[tuple[str, str, Node]]:
                 yield change, text, replace(node, args=(*node.args[:at], inner, *node.args[at + 1 :]))
 
 
-def _session(example: Example, knowledge: Knowledge) -> Session:
-    log = io.BytesIO("".join(f"{text}\n" for text in example.lines).encode()) if example.lines else None
-    with tempfile.TemporaryDirectory() as folder:
-        names = ["-"] if log else []
-        for name, lines in example.files:
-            names.append(f"{folder}/{name}")
-            Path(names[-1]).write_text("".join(f"{text}\n" for text in lines), encoding="utf-8")
-        return Session(names, stdin=log, options=Options(slo=dict(example.slo) or None), knowledge=knowledge)
-
-
 def _labelled(case: Case, knowledge: Knowledge) -> Session:
     log = None if case.paths else io.BytesIO("".join(f"{text}\n" for text in case.lines).encode())
     return Session(case.paths or ["-"], stdin=log, knowledge=knowledge, options=Options(slo=case.slo))
@@ -127,7 +117,7 @@ def rules(only: list[str]) -> int:
         if only and rule.id not in only:
             continue
         examples = [("fires", one) for one in rule.fires] + [("silent", one) for one in rule.silent]
-        sessions = [(kind, _session(one, knowledge)) for kind, one in examples]
+        sessions = [(kind, played(one, Options(), knowledge)) for kind, one in examples]
         plain = [_holds(session, rule.when) for _, session in sessions]
         # A label says of a rule that it must fire, or, where it is neither named nor let pass, that it must not.
         judged = [one for case, one in labelled if _asserted(case, rule.id)]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from diagnoser.alerting.aggregates import Aggregates, Value
 from diagnoser.alerting.numbers import Numbers, expr
@@ -25,17 +23,10 @@ from diagnoser.alerting.promql import (
     without,
 )
 from diagnoser.alerting.rows import OPPOSITE, ORDER
+from diagnoser.rules.logic import ORDER as COMPARE
 from diagnoser.rules.model import Node, RuleBase
 from diagnoser.values import dataclass, field
 
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _JOINING = ("symptom", "cause", "not", "and", "or", "else", "if")
 
@@ -175,7 +166,7 @@ class Translator:
             if isinstance(value, Missing):
                 return self._gone(value)
         if isinstance(first, Known) and isinstance(second, Known):
-            return _constant(_COMPARE[op](first.value, second.value))
+            return _constant(COMPARE[op](first.value, second.value))
         if isinstance(first, Known):
             first, second, op = second, first, _MIRROR[op]
         return _two_sides(op, expr(first), expr(second))

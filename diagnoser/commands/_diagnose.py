@@ -53,11 +53,11 @@ def main(arguments: Sequence[str]) -> int:
     # Scrapes tell how far they are themselves.
     with Progress("reading", args.quiet or live is not None) as progress:
         # Rules first: a faulty rule or a misspelt id must not be found out after minutes of reading.
-        with _lasting():
+        with lasting():
             from diagnoser.api import Knowledge, Session
 
-            api_options = _api_options(args, alert)
-            knowledge = Knowledge(api_options)
+            given = api_options(args, alert)
+            knowledge = Knowledge(given)
         if asked:
             _check_rule(asked, knowledge)
         gathered = live.gather(knowledge.vocabulary) if live is not None else ()
@@ -66,10 +66,10 @@ def main(arguments: Sequence[str]) -> int:
         if told and stdin is not None and not stdin.seekable():
             stdin = _kept(stdin)
         session = Session(
-            files, stdin=stdin, options=api_options, knowledge=knowledge, gathered=gathered, opened=progress.watch
+            files, stdin=stdin, options=given, knowledge=knowledge, gathered=gathered, opened=progress.watch
         )
         if args.baseline and not asked:
-            _compare(session.report, args.baseline, api_options, knowledge)
+            _compare(session.report, args.baseline, given, knowledge)
         story = session.story() if told else None
     for problem in [] if args.quiet else knowledge.base.problems:
         _terminal.say(f"warning: {problem}")
@@ -84,11 +84,11 @@ def main(arguments: Sequence[str]) -> int:
             text = "\n".join(map(Redactor(_terminal.folder()).text, text.split("\n")))
         _terminal.write(text, args.output)
         return 0
-    return _print(session.report, args, knowledge.say, story)
+    return print_report(session.report, args, knowledge.say, story)
 
 
 @contextmanager
-def _lasting() -> Iterator[None]:
+def lasting() -> Iterator[None]:
     """Keep the collector of garbage away from what is made inside: modules and rules live as long as the process.
 
     What is made after that, records and rows, is freed without a collector; it has to look for cycles now and then.
@@ -168,7 +168,7 @@ def _alert(args: argparse.Namespace, inputs: list[str]) -> Alert | None:
     return alert
 
 
-def _api_options(args: argparse.Namespace, alert: Alert | None = None) -> Options:
+def api_options(args: argparse.Namespace, alert: Alert | None = None) -> Options:
     from diagnoser.api import Options
 
     return Options(
@@ -200,7 +200,7 @@ def _kept(stdin: BinaryIO) -> BinaryIO:
     return spool(stdin)
 
 
-def _print(report: Report, args: argparse.Namespace, say: Say, story: Story | None = None) -> int:
+def print_report(report: Report, args: argparse.Namespace, say: Say, story: Story | None = None) -> int:
     from diagnoser import reports
     from diagnoser.reports.summary import recognised
 

@@ -37,13 +37,13 @@ def main(names: Sequence[str], args: argparse.Namespace) -> int:
 
         # How long is this module's to say: scrapes go on as long as everything else.
         live = Live(addresses, [], argparse.Namespace(**{**vars(args), "length": None}))
-    with _diagnose._lasting():
+    with _diagnose.lasting():
         from diagnoser.api import Knowledge
         from diagnoser.commands._followloop import Loop
         from diagnoser.commands._followworld import Stop
         from diagnoser.following import Follower
 
-        options = _diagnose._api_options(args)
+        options = _diagnose.api_options(args)
         knowledge = Knowledge(options)
     follower = Follower(knowledge, options, args.window, time.monotonic, time.process_time)
     notes = [] if args.quiet else [f"warning: {problem}" for problem in knowledge.base.problems]
@@ -132,7 +132,7 @@ def _face(names: Sequence[str], args: argparse.Namespace, say: Say) -> Face:
 def _reported(report: Report, args: argparse.Namespace, say: Say, lines: bool) -> int:
     """Print the report where it does not stand between lines for programs; return the exit code."""
     if not lines or args.output not in (None, "-"):
-        return _diagnose._print(report, args, say)
+        return _diagnose.print_report(report, args, say)
     from diagnoser.reports.summary import recognised
 
     if not recognised(report):

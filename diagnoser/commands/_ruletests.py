@@ -20,12 +20,12 @@ from diagnoser.rules.testing import Coverage, ExampleResult, coverage, run_examp
 from diagnoser.values import replace
 
 if TYPE_CHECKING:
-    from diagnoser.findings import Report
+    from diagnoser.api import Knowledge, Options, Session
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the examples; 0 when all hold, else 1, as when --coverage finds missing examples or ungrounded templates."""
-    from diagnoser.api import Knowledge, Options, Session
+    from diagnoser.api import Knowledge, Options
     from diagnoser.knowledge.paths import rules_dir
 
     _terminal.check_output(args.junit, [], "--junit")
@@ -35,17 +35,7 @@ def run(args: argparse.Namespace) -> int:
     knowledge = Knowledge(options)
     chosen = _chosen(args.what, knowledge.base)
 
-    def diagnose(example: Example) -> Report:
-        log = io.BytesIO("".join(f"{text}\n" for text in example.lines).encode()) if example.lines else None
-        with tempfile.TemporaryDirectory() as folder:
-            names = ["-"] if log else []
-            for name, lines in example.files:
-                names.append(f"{folder}/{name}")
-                Path(names[-1]).write_text("".join(f"{text}\n" for text in lines), encoding="utf-8")
-            asked = replace(options, slo=dict(example.slo) or None)
-            return Session(names, stdin=log, options=asked, knowledge=knowledge).report
-
-    results = run_examples(knowledge.base, diagnose, chosen)
+    results = run_examples(knowledge.base, lambda example: played(example, options, knowledge).report, chosen)
     gaps = coverage(knowledge.base) if args.coverage else None
     loose = list(ungrounded(knowledge.base, knowledge.catalog)) if args.coverage else []
     _terminal.write("".join(_loose(*one) for one in loose) + _told(results, gaps, args.verbose), args.output)
@@ -54,6 +44,20 @@ def run(args: argparse.Namespace) -> int:
 
         _terminal.write(_junit.render(results), args.junit, for_people=False)
     return int(not all(result.ok for result in results) or bool(gaps and gaps.unproven) or bool(loose))
+
+
+def played(example: Example, options: Options, knowledge: Knowledge) -> Session:
+    """Diagnose what an example holds: its log, and its files beside it."""
+    from diagnoser.api import Session
+
+    log = io.BytesIO("".join(f"{text}\n" for text in example.lines).encode()) if example.lines else None
+    with tempfile.TemporaryDirectory() as folder:
+        names = ["-"] if log else []
+        for name, lines in example.files:
+            names.append(f"{folder}/{name}")
+            Path(names[-1]).write_text("".join(f"{text}\n" for text in lines), encoding="utf-8")
+        asked = replace(options, slo=dict(example.slo) or None)
+        return Session(names, stdin=log, options=asked, knowledge=knowledge)
 
 
 def _root(path: Path) -> Path:

@@ -137,11 +137,7 @@ class Collector:
         for life in self._open.values():
             self._release(life)
             life.close()
-        for run in self.runs if self.engine else ():
-            self._name(run)
-        kept = [run for run in self.runs if run.engine] or [run for run in self.runs if run.records]
-        # Beside what was measured on a server, text in which nothing was understood is nobody's log.
-        self.runs = [run for run in kept if run.engine or run.says_something() or not self.beside.any()]
+        self.runs = self.servers(self.runs)
         self.pods.attach(self.runs)
         self.beside.attach(self.runs)
         self.hosts.deal(self.runs)
@@ -149,13 +145,23 @@ class Collector:
             run.id = number
         return self.runs
 
+    def servers(self, runs: Sequence[Run]) -> list[Run]:
+        """Return the runs in which a server spoke, all where none did; each bears its engine or the one given."""
+        for run in runs if self.engine else ():
+            self._name(run)
+        kept = [run for run in runs if run.engine] or [run for run in runs if run.records]
+        # Beside what was measured on a server, text in which nothing was understood is nobody's log.
+        return [run for run in kept if run.engine or run.says_something() or not self.beside.any()]
+
     def _name(self, run: Run) -> None:
         """Give a run the engine that the caller named where the log does not show one; what it shows counts more."""
         if not run.engine and run.records:
             run.engine = self.engine
         elif run.engine and run.engine != self.engine:
             told = phrase("--engine {given} was given, but this is a log of {shown}: judged as such")
-            run.assumed.append((told, {"given": self.engine, "shown": run.engine}))
+            note: tuple[str, dict[str, object]] = (told, {"given": self.engine, "shown": run.engine})
+            if note not in run.assumed:  # a run that goes on is asked at every look
+                run.assumed.append(note)
 
     def _release(self, life: Lifetime) -> None:
         """Give a run the records that were held back: it has gone on, or nothing followed."""

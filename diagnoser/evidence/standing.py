@@ -89,8 +89,7 @@ class Standing(Collector):
             seen.runs.append(run)
             of_run[id(run)] = name
             seen.restarts[run.stream, *run.sources[:1]] = life.number
-        kept = [run for run in seen.runs if run.engine]
-        seen.runs = kept or [run for run in seen.runs if run.records]
+        seen.runs = self.servers(seen.runs)
         self.pods.attach(seen.runs)
         self.beside.attach(seen.runs)
         self.hosts.deal(seen.runs)
