@@ -75,10 +75,10 @@ class Rows:
     """
 
     group: Group
-    at: array[int]
-    time: array[float]
-    parts: Sequence[tuple[Sequence[int], Mapping[str, array[float]]]]
-    text: Callable[[int], str]
+    at: Any
+    time: Any
+    parts: Sequence[tuple[Any, Mapping[str, Any]]]
+    text: Callable[[int], Callable[[], str]]
 
 
 @dataclass(slots=True)
@@ -99,6 +99,7 @@ class Gap:
 
     ``line`` is the first one's number, ``count`` how many there are, each a record; ``first``, ``last`` their earliest
     and latest time. ``answered`` requests got 200, the last in line ``answered_at`` of the gap, at ``answered_time``.
+    ``envelopes`` counts lines by what they were wrapped in; ``wrapped``: all of them had a time of its.
     """
 
     source: str
@@ -112,6 +113,8 @@ class Gap:
     answered_at: int = -1
     answered_time: float | None = None
     levels: dict[str, int] = field(default_factory=dict)
+    envelopes: dict[str, int] = field(default_factory=dict)
+    wrapped: bool = True
     rows: list[Rows] = field(default_factory=list)
     events: list[Seen] = field(default_factory=list)
     kind: str = "gap"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, BinaryIO
 
@@ -155,7 +156,9 @@ def _read_log(source: Source, collector: Collector, window: Window | None) -> In
     cutter = None
     if window is None:
         # Lines before and after a window are told apart one by one.
-        cutter = Cutter(SkippingReader(), lambda: collector.serving(source.name), collector.meaning)
+        cutter = Cutter(
+            SkippingReader(), peeler, partial(collector.serving, source.name), collector.meaning, source.size()
+        )
     for record in records(source, peeler, cutter):
         if isinstance(record, Gap):
             collector.pass_by(record, source.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from diagnoser.tablefold import NAN, Part, dense, folded, in_pairs, merged, widen
 from diagnoser.values import dataclass
@@ -35,7 +36,10 @@ _BATCH = 256
 #: Lines that become one at once, of those that one row stands for: always the same, however a log is cut to be read.
 _FOLD = 64
 
-_Row = tuple[float, Origin, str, Mapping[str, float], Places | None]
+#: A line, or what gives it.
+Text = str | Callable[[], str]
+
+_Row = tuple[float, Origin, Text, Mapping[str, float], Places | None]
 
 
 class Table:
@@ -65,7 +69,7 @@ class Table:
         self._weight: array[float] = array("d")
         self._line: array[int] = array("q")
         self._source: list[str] = []
-        self._text: list[str] = []
+        self._text: list[Text] = []
         self._places: list[Places | None] = []
         self._columns: dict[str, array[float]] = {}
 
@@ -88,24 +92,24 @@ class Table:
             self._limit()
 
     def extend(
-        self, times: array[float], lines: array[int], source: str, text: Callable[[int], str], parts: Sequence[Part]
+        self, times: Any, lines: Any, source: str, text: Callable[[int], Callable[[], str]], parts: Sequence[Part]
     ) -> None:
-        """Add many rows; the result is that of ``append`` for one row after the other.
+        """Add many rows, arrays of numpy; the result is that of ``append`` for one row after the other.
 
-        ``text`` gives the line of one of them.
+        ``text`` gives what gives the line of one of them: most are never asked for.
         """
+        columns = dense(parts, len(times))
         if self._stride == 1 and len(self) + len(times) < self.limit:
-            widen(self._written()._columns, len(self._time), len(times), parts)
+            widen(self._written()._columns, len(self._time), len(times), columns)
             self._add(times, lines, source, map(text, range(len(times))))
             return
-        columns = dense(parts, len(times))
         at, count = 0, len(times)
         while at < count:
             size = min(self._stride, _FOLD)
             whole = 0 if self._new and size > 1 else (count - at) // size
             if not whole:
                 row = {name: value for name, column in columns.items() if (value := float(column[at])) == value}
-                self.append(times[at], Origin(source, lines[at]), text(at), row)
+                self.append(float(times[at]), Origin(source, int(lines[at])), text(at)(), row)
                 at += 1
                 continue
             if self._new:
@@ -122,21 +126,21 @@ class Table:
                 for name, column in columns.items()
             }
             if size == self._stride:
-                widen(self._columns, len(self._time), whole, [(range(whole), made)])
+                widen(self._columns, len(self._time), whole, made)
                 self._add(times[at:stop:size], lines[at:stop:size], source, map(text, firsts))
                 self._limit()
             else:
                 for number, first in enumerate(firsts):
                     row = {name: float(column[number]) for name, column in made.items()}
-                    self._fold((times[first], Origin(source, lines[first]), text(first), row, None))
+                    self._fold((float(times[first]), Origin(source, int(lines[first])), text(first), row, None))
             at = stop
 
-    def _add(self, times: array[float], lines: array[int], source: str, texts: Iterable[str]) -> None:
+    def _add(self, times: Any, lines: Any, source: str, texts: Iterable[Text]) -> None:
         """Add what is not in columns of rows that each stand for equally many lines."""
         count = len(times)
-        self._time.extend(times)
+        self._time.frombytes(times.tobytes())
         self._weight.extend([float(self._stride)] * count)
-        self._line.extend(lines)
+        self._line.frombytes(lines.tobytes())
         self._source += [source] * count
         self._text += texts
         self._places += [None] * count
@@ -182,7 +186,14 @@ class Table:
     @property
     def text(self) -> list[str]:
         """The statistics lines."""
-        return self._written()._text
+        return [self.text_of(row) for row in range(len(self._written()._text))]
+
+    def text_of(self, row: int) -> str:
+        """Return the statistics line of one row."""
+        text = self._written()._text[row]
+        if not isinstance(text, str):
+            text = self._text[row] = text()
+        return text
 
     @property
     def places(self) -> list[Places | None]:

@@ -10,7 +10,7 @@ from typing import Any
 NAN = float("nan")
 
 #: Some rows of several, by their place among them, and the numbers of their series.
-Part = tuple[Sequence[int], Mapping[str, "array[float]"]]
+Part = tuple[Any, Mapping[str, Any]]
 
 
 def in_pairs(column: array[float], kind: str) -> array[float]:
@@ -27,6 +27,10 @@ def folded(rows: Any, kind: str) -> Any:
 
     if rows.shape[1] == 1:
         return rows[:, 0]
+    if kind != "total":
+        total = rows.sum(axis=1)
+        if (total == total).all():
+            return total if kind == "count" else total / rows.shape[1]
     known = rows == rows
     count = known.sum(axis=1)
     if kind == "total":
@@ -35,6 +39,20 @@ def folded(rows: Any, kind: str) -> Any:
     total = np.where(known, rows, 0.0).sum(axis=1)
     missing = np.where(count > 0, 1.0, NAN)
     return total * missing if kind == "count" else total * missing / np.maximum(count, 1)
+
+
+def combined(how: str, one: Any, other: Any) -> Any:
+    """Combine two columns: ``max``, ``min`` or ``sum``."""
+    import numpy as np  # a short log does without
+
+    return {"max": np.maximum, "min": np.minimum, "sum": np.add}[how](one, other)
+
+
+def together(places: Sequence[Any]) -> Any:
+    """Return some lists of places as one, in order."""
+    import numpy as np  # a short log does without
+
+    return places[0] if len(places) == 1 else np.sort(np.concatenate(places))
 
 
 def merged(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, str]) -> tuple[Any, ...]:
@@ -54,28 +72,22 @@ def dense(parts: Sequence[Part], count: int) -> dict[str, Any]:
 
     columns: dict[str, Any] = {}
     for places, part in parts:
-        rows = np.asarray(places)
+        whole = len(places) == count
         for name, values in part.items():
+            if whole:
+                columns[name] = values
+                continue
             if name not in columns:
                 columns[name] = np.full(count, NAN)
-            columns[name][rows] = np.frombuffer(values)
+            columns[name][places] = values
     return columns
 
 
-def widen(columns: dict[str, array[float]], before: int, count: int, parts: Sequence[Part]) -> None:
-    """Append so many rows to columns that have as many ``before``."""
-    for name in dict.fromkeys(chain.from_iterable(part for _, part in parts)):
+def widen(columns: dict[str, array[float]], before: int, count: int, made: Mapping[str, Any]) -> None:
+    """Append so many rows to columns that have as many ``before``; NaN where nothing was made for them."""
+    missing = array("d", [NAN]).tobytes()
+    for name in made:
         if name not in columns:
-            columns[name] = array("d", [NAN]) * before
-    for column in columns.values():
-        column.frombytes(array("d", [NAN]).tobytes() * count)
-    for places, part in parts:
-        for name, values in part.items():
-            column = columns[name]
-            if len(places) == count:
-                # Arrays of numpy have the same bytes.
-                del column[before:]
-                column.frombytes(values.tobytes())
-                continue
-            for place, value in zip(places, values, strict=True):
-                column[before + place] = value
+            columns[name] = array("d", missing * before)
+    for name, column in columns.items():
+        column.frombytes(made[name].tobytes() if name in made else missing * count)

@@ -11,5 +11,6 @@ from diagnoser.envelopes._ongoing import OngoingPeeler
 from diagnoser.envelopes._peeled import Peeled
 from diagnoser.envelopes._peeler import Peeler
 from diagnoser.envelopes._registry import Envelope, envelopes
+from diagnoser.envelopes._shapes import epoch
 
-__all__ = ["Envelope", "OngoingPeeler", "Peeled", "Peeler", "cleaned", "envelopes"]
+__all__ = ["Envelope", "OngoingPeeler", "Peeled", "Peeler", "cleaned", "envelopes", "epoch"]

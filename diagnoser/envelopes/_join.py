@@ -41,6 +41,9 @@ class Joiner:
         self.cuts = 0
         self._open: dict[str, Unfinished] = {}
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     def __contains__(self, key: str) -> bool:
         return key in self._open
 

@@ -43,7 +43,7 @@ class Peeler:
     def lines(self, raw: Iterable[tuple[Any, Any, Any]]) -> Iterator[Any]:
         """Yield the lines inside ``raw`` (source name, line number, bytes); lines in pieces come when complete.
 
-        A gap between lines, which is a triple too, is counted as bare lines and handed on.
+        A gap between lines, which is a triple too, has its lines counted and is handed on.
         """
         first = self._heads.get
         seen = self.seen
@@ -51,7 +51,7 @@ class Peeler:
         for source, number, data in self._foreseen(iter(raw)):
             if data.__class__ is not bytes:
                 gap: Any = source
-                seen["bare"] += gap.count
+                seen.update(gap.envelopes)
                 yield gap, number, data
                 continue
             text = data.decode("utf-8", "replace")
@@ -69,6 +69,11 @@ class Peeler:
         if self._joiner.cuts:
             problem = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
             self.problems.append(Problem(source, None, problem))
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no line waits for its other pieces."""
+        return not self._joiner
 
     def _foreseen(self, raw: Iterator[tuple[str, int, bytes]]) -> Iterator[tuple[str, int, bytes]]:
         """Learn weak streams from the first lines: a server's first words may be too plain to vouch for them."""

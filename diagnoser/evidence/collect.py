@@ -112,9 +112,9 @@ class Collector:
         self._release(life)
         self._take(life, record, matches)
 
-    def serving(self, source: str) -> str:
-        """Name the engine of an input's unnamed stream once it is past its start, so that ``pass_by`` can be called."""
-        life = self._open.get(f"{source}\0")
+    def serving(self, source: str, stream: str) -> str:
+        """Name the engine of an input's stream once it is past its start, so that ``pass_by`` can be called."""
+        life = self._open.get(f"{source}\0{stream}")
         return life.run.engine if life is not None and life.settled else ""
 
     def meaning(self, engine: str) -> Meaning:
@@ -123,7 +123,7 @@ class Collector:
 
     def pass_by(self, gap: Gap, source: str) -> None:
         """Take lines in which nothing happens: they are counted, their statistics are kept."""
-        life = self._open[f"{source}\0"]
+        life = self._open[f"{source}\0{gap.stream}"]
         self._release(life)
         before = count_gap(life, gap)
         for rows in gap.rows:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from diagnoser.evidence.asked import Matcher, Readers
@@ -71,14 +72,12 @@ def count_rows(life: Lifetime, before: int, rows: Rows, parts: Sequence[Part]) -
     last = -1
     for places, columns in parts:
         made = _positive(columns, ("gen.tps", "prompt.tps"))
+        active = _positive(columns, ("gen.tps", "prompt.tps", "requests.running"))
         life.worked += len(made)
-        running = columns.get("requests.running", ())
-        active = next((row for row in reversed(range(len(running))) if running[row] > 0), -1)
-        active = max(active, made[-1] if made else -1)
-        last = max(last, places[active]) if active >= 0 else last
+        last = max(last, int(places[active[-1]])) if len(active) else last
     if last >= 0:
-        time = rows.time[last]
-        _work(life, before + 1 + rows.at[last], time if time == time else None)
+        time = float(rows.time[last])
+        _work(life, before + 1 + int(rows.at[last]), time if time == time else None)
 
 
 def add_events(life: Lifetime, before: int, seen: Seen) -> None:
@@ -104,10 +103,7 @@ def add_events(life: Lifetime, before: int, seen: Seen) -> None:
     log.phases[life.phase] = log.phases.get(life.phase, 0) + count
 
 
-def _positive(columns: Mapping[str, Sequence[float]], names: Sequence[str]) -> Sequence[int]:
-    """Return the rows in which one of the columns is above zero."""
-    told = [columns[name] for name in names if name in columns]
-    if any(min(column) > 0 for column in told):
-        return range(len(told[0]))
-    most = map(max, *told) if len(told) > 1 else chain(*told)
-    return [row for row, value in enumerate(most) if value > 0]
+def _positive(columns: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the rows in which one of the columns is above zero, in order."""
+    told = [columns[name] > 0 for name in names if name in columns]
+    return reduce(or_, told).nonzero()[0] if told else ()

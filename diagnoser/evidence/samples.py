@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import operator
-from array import array
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from diagnoser.evidence import drift
@@ -13,6 +11,7 @@ from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Gap, Record, Rows, Run
 from diagnoser.table import NAN, Group, Origin, Part, Table
+from diagnoser.tablefold import combined, together
 
 #: Longest excerpt of a statistics line kept for evidence.
 TEXT = 400
@@ -51,10 +50,14 @@ class Budget:
 
 
 class _Layout(NamedTuple):
-    """What the labels of a line feed. ``first``: series and label; ``more``: what is combined into them, in order."""
+    """What the labels of a line feed. ``first``: series and label; ``more``: what is combined into them, and how."""
 
     first: list[tuple[str, str]]
-    more: list[tuple[str, str, Callable[[float, float], float]]]
+    more: list[tuple[str, str, str]]
+
+
+def _short(text: Callable[[], str]) -> Callable[[], str]:
+    return lambda: text()[:TEXT]
 
 
 class Sampler:
@@ -71,7 +74,7 @@ class Sampler:
         #: Labels of a line to those among them that nobody knows; empty for every log of a version that was read.
         self._strange: dict[tuple[str, ...], list[str]] = {}
         self._fresh = False
-        self._combine = {name: _COMBINE[one.combine] for name, one in vocabulary.series.items() if one.combine}
+        self._combine = {name: one.combine for name, one in vocabulary.series.items() if one.combine}
 
     def values(self, stats: StatsLine) -> dict[str, float]:
         """Map series to numbers; of several labels that feed one series the first counts, or ``combine`` decides."""
@@ -84,7 +87,7 @@ class Sampler:
                 self._layouts[labels] = layout
         row = {name: stats.values[label] for name, label in layout.first}
         for name, label, combine in layout.more:
-            row[name] = combine(row[name], stats.values[label])
+            row[name] = _COMBINE[combine](row[name], stats.values[label])
         return row
 
     def _layout(self, labels: tuple[str, ...]) -> _Layout:
@@ -105,11 +108,11 @@ class Sampler:
             layout = self._layout(tuple(values))
             part = {name: values[label] for name, label in layout.first}
             for name, label, combine in layout.more:
-                part[name] = array("d", map(combine, part[name], values[label]))
+                part[name] = combined(combine, part[name], values[label])
             for label in self._strange.get(tuple(values), ()):
-                first = places[0]
-                origin = Origin(gap.source, gap.line + rows.at[first])
-                drift.note(run, label, Record(origin, rows.text(first), "stats"), len(places))
+                first = int(places[0])
+                origin = Origin(gap.source, gap.line + int(rows.at[first]))
+                drift.note(run, label, Record(origin, rows.text(first)(), "stats"), len(places))
                 if label in values and label in run.drift:
                     part[label] = values[label]
             parts.append((places, part))
@@ -117,20 +120,10 @@ class Sampler:
         told = [part for part in parts if part[1]]
         table = self._table(run, rows.group) if told else None
         if table is not None:
-            kept: Sequence[int] = range(len(rows.at))
-            filled = told
-            if len(told) < len(parts):
-                kept = sorted(chain.from_iterable(places for places, _ in told))
-                place = {row: number for number, row in enumerate(kept)}
-                filled = [([place[row] for row in places], part) for places, part in told]
-            text = rows.text
-            table.extend(
-                array("d", [rows.time[row] for row in kept]),
-                array("q", [gap.line + rows.at[row] for row in kept]),
-                gap.source,
-                lambda row: text(kept[row])[:TEXT],
-                filled,
-            )
+            kept = together([places for places, _ in told])
+            filled = [(kept.searchsorted(places), part) for places, part in told] if len(told) < len(parts) else told
+            lines = rows.at[kept] + gap.line
+            table.extend(rows.time[kept], lines, gap.source, lambda row: _short(rows.text(int(kept[row]))), filled)
         return parts
 
     def _table(self, run: Run, group: Group) -> Table | None:

@@ -96,7 +96,7 @@ def _rows(table: Table, load: str) -> Iterable[Step]:
                 lengths[i] = total / done
         tps = cell(at, "output_tps", "rps")
         if given == given and given > 0 and tps is not None and tps > 0:
-            step = Step(given, Origin(table.source[at], table.line[at]), table.text[at], tps)
+            step = Step(given, Origin(table.source[at], table.line[at]), table.text_of(at), tps)
             step.in_flight, step.rps, step.tp = cell(at, "in_flight"), cell(at, "rps"), cell(at, "tp")
             step.prompt, step.output = lengths
             for kind in ("ttft", "tpot", "e2e"):

@@ -61,7 +61,7 @@ class Telemetry:
                 if USED in values and _before(run, own_time, runs):
                     values[BEFORE] = values.pop(USED)
                 place = Origin(table.source[row], table.line[row])
-                own.append(own_time, place, table.text[row], values, table.places[row])
+                own.append(own_time, place, table.text_of(row), values, table.places[row])
                 own.weight[-1] = table.weight[row]
                 if place.source not in run.parts:
                     run.sources.append(place.source)

@@ -13,8 +13,8 @@ from diagnoser.formats.base import Head
 
 NOMINAL_YEAR = 2000
 _DAY = 86400.0
-# Zones differ by quarters of an hour, at most by 26 hours.
-_ZONE_STEP = 900.0
+#: Seconds that zones differ by: quarters of an hour, at most 26 hours.
+ZONE_STEP = 900.0
 _FARTHEST_ZONE = 26 * 3600.0
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -84,7 +84,7 @@ class Clock:
             return self.resolve(None, envelope)
         self._last = base + head.hour * 3600 + head.minute * 60 + head.second
         if envelope is not None:
-            shift = round((self._last - envelope) / _ZONE_STEP) * _ZONE_STEP
+            shift = round((self._last - envelope) / ZONE_STEP) * ZONE_STEP
             self._shift = shift if abs(shift) <= _FARTHEST_ZONE else 0.0
         return self._last, known
 
@@ -96,6 +96,11 @@ class Clock:
     def midnight(self) -> tuple[float, str]:
         """Return when that day began, and what is known of times in it."""
         return self._base, "full" if self._year_known else "yearless"
+
+    @property
+    def shift(self) -> float:
+        """Seconds that this clock is ahead of the envelope's."""
+        return self._shift
 
     def pass_by(self, time: float | None) -> None:
         """Take a time of that day as the last one seen."""

@@ -6,35 +6,44 @@ from collections.abc import Iterable, Sequence
 
 from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.records import RecordReader
+from diagnoser.formats.wrapping import ANY
 from diagnoser.model import Gap, Record
 from diagnoser.table import Origin
 
 
 class SkippingReader(RecordReader):
-    """Reads the lines of one source; gaps may lie between them, all in its unnamed stream."""
+    """Reads the lines of one source; gaps may lie between them, each in one stream."""
 
     def waiting(self) -> list[Record]:
         """Return the messages that were read and not given back yet: open ones, and what stands behind them."""
         return [one.record for one in self._pending if one.record.kind in ("message", "raw", "traceback")]
 
-    def room(self) -> int:
-        """Bytes that lines must not reach to be skipped now: 0 while a line could belong to what a user sent."""
-        stream = self._streams[""]
+    def room(self, name: str, wrapped: bool) -> int:
+        """Bytes that a stream's lines must not reach to be skipped now: 0 while one could be what a user sent.
+
+        ``wrapped``: whether they all have a time of their envelope, so that no terminal broke them.
+        """
+        stream = self._streams[name]
         if stream.quote is not None or stream.loose is not None:
             return 0
         broken = any(
             one.record.kind == "request" and not whole_request(one.record) for one in self._pending if not one.closed
         )
-        return 0 if broken else stream.width.room
+        if broken or (wrapped and stream.width.full):
+            return 0
+        return ANY if wrapped else stream.width.room
 
-    def date(self) -> tuple[int, int, int]:
-        """Year, month and day that lines of the unnamed stream print now."""
-        return self._streams[""].clock.date
+    def now(self, name: str) -> tuple[tuple[int, int, int], float, str, float]:
+        """Year, month and day that a stream's lines print now, when that day began, what is known of times in it.
 
-    def clock(self) -> tuple[float, str, float | None]:
-        """When that day began, what is known of times in it, and the last time."""
-        clock = self._streams[""].clock
-        return (*clock.midnight(), clock.last)
+        Last how far that clock is ahead of the envelope's, in seconds.
+        """
+        clock = self._streams[name].clock
+        return (clock.date, *clock.midnight(), clock.shift)
+
+    def last(self, name: str) -> float | None:
+        """Return the last time of a stream."""
+        return self._streams[name].clock.last
 
     def skip(self, gap: Gap, tags: Iterable[tuple[str, bool]], time: float | None) -> Sequence[Record | Gap]:
         """Take lines that were not looked at, at a moment when it is quiet; return what is complete now.
@@ -42,7 +51,7 @@ class SkippingReader(RecordReader):
         ``tags``: who wrote them, and whether with vLLM's formatter. ``time``: the last time that they print.
         """
         self._count += gap.count
-        stream = self._streams[""]
+        stream = self._streams[gap.stream]
         for tag, formatted in tags:
             # What each single line would have ended.
             bare = stream.bare.get(tag)
@@ -52,7 +61,8 @@ class SkippingReader(RecordReader):
             if before is not None and not before.closed:
                 before.close()
         stream.last = None
-        stream.width.full = False
+        if not gap.wrapped:
+            stream.width.full = False
         stream.clock.pass_by(time)
         held = Open(Record(Origin(gap.source, gap.line), "", "gap"), "", self._count)
         held.closed = True

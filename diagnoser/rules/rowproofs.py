@@ -80,6 +80,6 @@ def row_proofs(part: Part, row: int, names: Sequence[str]) -> list[Proof]:
     time = table.time[row]
     when = time if time == time else None
     places = table.places[row] or {}
-    lines = [places[name] for name in names if name in places] or [(table.line[row], table.text[row])]
+    lines = [places[name] for name in names if name in places] or [(table.line[row], table.text_of(row))]
     source, labels = table.source[row], dict(table.group)
     return [Proof("sample", source, line, when, text, labels, medium=table.medium) for line, text in lines]

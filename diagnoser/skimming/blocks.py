@@ -2,151 +2,249 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from itertools import compress
+from functools import cached_property
+from itertools import repeat
 from typing import Any
 
-from diagnoser.skimming.layouts import Layout
-from diagnoser.skimming.shapes import Shape, Shapes
+import numpy as np
 
-#: Year, month and day that the clock of a stream stands at.
-Date = tuple[int, int, int]
+from diagnoser.formats.clock import ZONE_STEP
+from diagnoser.skimming.digits import MOST_DIGITS, Digits
+from diagnoser.skimming.layouts import LONGEST, Layout, Request
+from diagnoser.skimming.shapes import Shapes
+from diagnoser.table import Group
+from diagnoser.values import dataclass
 
-_STRANGE = (b"\x00", b"\r", b"\x1b", b" across cluster]")
-# What a time on another day is taken for.
-_ANOTHER_DAY = -1
+#: A line of no known shape, and one of a request.
+_UNKNOWN, _ASKED = -1, -2
+NAN = float("nan")
 
 
-class Seconds(dict[str, int]):
-    """Dates and times as printed to seconds since the midnight of one day. Bounded: a day has no more."""
+@dataclass(slots=True, frozen=True)
+class Now:
+    """What the clock of a stream says: the date that lines print, when that day began, and what is known of it.
 
-    def __init__(self, date: Date) -> None:
-        super().__init__()
-        month_day = f"{date[1]:02}-{date[2]:02} "
-        self._minutes: dict[str, int] = {}
-        self._days = (month_day, f"{date[0]:04}-{month_day}")
+    ``shift`` is that clock minus the one of the envelope, both in seconds.
+    """
 
-    def __missing__(self, stamp: str) -> int:
-        minute, second = stamp[:-2], stamp[-2:]
-        start = self._minutes.get(minute)
-        if start is None:
-            hour, colon, rest = minute[-6:-4], minute[-4:-3], minute[-3:]
-            if minute[:-6] not in self._days or not hour.isdigit() or colon != ":" or rest[2:] != ":":
-                return _ANOTHER_DAY
-            if not rest[:2].isdigit():
-                return _ANOTHER_DAY
-            start = self._minutes[minute] = int(hour) * 3600 + int(rest[:2]) * 60
-        if not second.isdigit():
-            return _ANOTHER_DAY
-        made = self[stamp] = start + int(second)
-        return made
+    date: tuple[int, int, int]
+    midnight: float
+    known: str
+    shift: float
 
 
 class Found:
     """The lines of one shape in a block, in order, and the numbers in them."""
 
-    def __init__(self, shape: Shape, lines: list[int], mark: Sequence[str], columns: Sequence[Sequence[str]]) -> None:
-        self.layout: Layout = shape.layout
+    def __init__(self, layout: Layout | Request, lines: Any, digits: Digits | None = None, firsts: Any = None) -> None:
+        self.shape = layout.shape
+        self.group: Group = layout.group if isinstance(layout, Layout) else ()
         self.lines = lines
-        self._shape = shape
-        self._mark = mark
-        self._columns = columns
-        self._values: dict[str, array[float]] | None = None
+        self._values = layout.values if isinstance(layout, Layout) else ()
+        self._digits = digits
+        self._firsts = firsts
 
     def between(self, at: int, stop: int) -> tuple[int, int]:
         """Return the first and behind the last of its lines that lie between two lines of the block."""
-        lines = self.lines
-        if not lines or lines[0] >= stop:
-            return 0, 0
-        return bisect_left(lines, at), len(lines) if lines[-1] < stop else bisect_left(lines, stop)
+        first, behind = self.lines.searchsorted((at, stop))
+        return int(first), int(behind)
 
-    def values(self) -> dict[str, array[float]]:
-        """Return label to numbers, one of each line, exactly as ``float`` reads them."""
-        if self._values is None:
-            made: dict[int, array[float]] = {}
-            self._values = {}
-            for value in self.layout.values:
-                if value.group < 0:
-                    self._values[value.label] = array("d", [value.constant]) * len(self.lines)
-                    continue
-                numbers = made.get(value.group)
-                if numbers is None:
-                    column = self._columns[self._shape.numbers[value.group]]
-                    numbers = made[value.group] = array("d", list(map(float, compress(column, self._mark))))
-                if value.divisor != 1.0:
-                    numbers = array("d", [number / value.divisor for number in numbers])
-                self._values[value.label] = numbers
-        return self._values
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Label to numbers, one of each line, exactly as ``float`` reads them."""
+        made: dict[tuple[int, int], Any] = {}
+        found: dict[str, Any] = {}
+        for value in self._values:
+            if value.whole < 0:
+                found[value.label] = np.full(len(self.lines), value.constant)
+                continue
+            place = value.whole, value.fraction
+            if place not in made:
+                made[place] = self._read(*place)
+            found[value.label] = made[place] / value.divisor if value.divisor != 1.0 else made[place]
+        return found
+
+    def _read(self, whole: int, fraction: int) -> Any:
+        digits, firsts = self._digits, self._firsts
+        assert digits is not None
+        if fraction < 0:
+            return digits.read(firsts + whole).astype(np.float64)
+        return digits.decimals(firsts + whole, firsts + fraction)
 
 
 class Block:
-    """Whole lines. ``misfits`` are those of no known shape or another day, behind them the number of lines."""
+    """Whole lines. ``misfits`` are those of no known shape or another day, behind them the number of lines.
 
-    def __init__(self, data: bytes, shapes: Shapes, seconds: Seconds) -> None:
+    ``own``: when each line was written, by its own time or else by its envelope's, NaN where it tells none or is a
+    misfit.
+    """
+
+    def __init__(self, data: bytes, shapes: Shapes, now: Now) -> None:
         self.data = data
-        self._lines: list[bytes] = []
         self.shapes = shapes
-        pattern, known, none = shapes.compiled()
-        columns: list[Any] = list(zip(*pattern.findall(data.decode("latin-1")), strict=True))
-        self.count = count = len(columns[0])
-        every = range(count)
-        misfits = set(compress(every, columns[none]))
-        strange = any(one in data for one in _STRANGE)
-        #: Seconds since midnight that a line prints, None where it prints none or is a misfit.
-        self.seconds: list[int | None] = [None] * count
-        others = self._times(known, columns, seconds)
-        misfits |= others
+        self.now = now
+        self._ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+        self.count = count = len(self._ends)
+        starts = np.concatenate(([0], self._ends[:-1] + 1))
+        self.sizes = self._ends - starts
+        self._starts = starts
+        self.own = np.full(count, NAN)
         self.found: list[Found] = []
-        for shape in known:
-            mark = columns[shape.mark]
-            lines = list(compress(every, mark))
-            if strange and shape.layout.kind == "request":
-                odd = [line for line in lines if self._strange(line, shape.layout)]
-                for line in odd:
-                    self.seconds[line] = None
-                others.update(odd)
-                misfits.update(odd)
-            if others and not others.isdisjoint(lines):
-                mark = ["" if line in others else one for line, one in enumerate(mark)]
-                lines = list(compress(every, mark))
-            if lines:
-                self.found.append(Found(shape, lines, mark, columns))
-        self.misfits = [*sorted(misfits), count]
-        self.requests = sorted(line for one in self.found if one.layout.kind == "request" for line in one.lines)
+        kinds = np.full(count, _UNKNOWN)
+        self._templates(kinds)
+        self._requests(kinds)
+        self.misfits = [*np.flatnonzero(kinds == _UNKNOWN).tolist(), count]
+        self.requests = np.flatnonzero(kinds == _ASKED)
+        self.known = np.flatnonzero(self.own == self.own)
 
-    def _times(self, known: Sequence[Shape], columns: Sequence[Sequence[str]], seconds: Seconds) -> set[int]:
-        """Fill in the seconds of lines; return those that print another day."""
-        told: Callable[[str], int] = seconds.__getitem__
-        mine = self.seconds
-        others = set()
-        for stamp in dict.fromkeys(shape.stamp for shape in known if shape.stamp >= 0):
-            column = columns[stamp]
-            for line, second in zip(compress(range(self.count), column), map(told, filter(None, column)), strict=True):
-                mine[line] = second
-            if _ANOTHER_DAY in mine:
-                for line, found in enumerate(mine):
-                    if found == _ANOTHER_DAY:
-                        mine[line] = None
-                        others.add(line)
-        return others
+    def _templates(self, kinds: Any) -> None:
+        """Find the lines that are one of the layouts but for their numbers."""
+        lines, data, ends = np.arange(self.count), self.data, self._ends
+        if self.shapes.requests and (self.sizes > LONGEST).any():
+            # What users sent is most of such a log, and nothing there is looked for.
+            short = self.sizes <= LONGEST
+            lines = np.flatnonzero(short)
+            data = b"".join(self._stretches(short))
+            ends = np.cumsum(self.sizes[lines] + 1) - 1
+        if not len(lines):
+            return
+        digits = Digits(data, ends)
+        number = np.fromiter(map(self.shapes.number, digits.keys, repeat(_UNKNOWN)), np.int64, len(lines))
+        number[digits.odd] = _UNKNOWN
+        for place, layout in self.shapes:
+            which = np.flatnonzero(number == place)
+            if not len(which):
+                continue
+            firsts = digits.first[which]
+            fits, times = self._fitting(layout, digits, firsts)
+            if not fits.all():
+                which, firsts, times = which[fits], firsts[fits], times[fits]
+            found = lines[which]
+            kinds[found] = place
+            self.own[found] = times
+            self.found.append(Found(layout, found, digits, firsts))
 
-    def _strange(self, line: int, layout: Layout) -> bool:
-        """Whether a user's text in a request has bytes that send the line another way."""
-        data = self.lines[line]
-        odd = data.count(b"\x1b") != layout.codes or data.count(b"\r") != layout.returns
-        return odd or b"\0" in data or _STRANGE[-1] in data
+    def _stretches(self, short: Any) -> list[bytes]:
+        """Return the short lines, as many in one piece as stand together."""
+        edges = np.flatnonzero(np.diff(short.astype(np.int8), prepend=0, append=0))
+        begins, stops = self._starts[edges[::2]].tolist(), (self._ends[edges[1::2] - 1] + 1).tolist()
+        return [self.data[begin:stop] for begin, stop in zip(begins, stops, strict=True)]
 
-    @property
-    def lines(self) -> list[bytes]:
-        """The lines themselves, without their line breaks."""
-        if not self._lines:
-            self._lines = self.data.split(b"\n")
-        return self._lines
+    def _fitting(self, layout: Layout, digits: Digits, firsts: Any) -> tuple[Any, Any]:
+        """Tell which lines with a layout's key are of that layout, and their times, NaN where they tell none."""
+        fits = np.ones(len(firsts), bool)
+        times = np.full(len(firsts), NAN)
+        for number, figures in layout.fixed:
+            fits &= digits.are(firsts + number, figures)
+        for value in layout.values:
+            if value.whole >= 0:
+                size = digits.sizes[firsts + value.whole]
+                fits &= (size if value.fraction < 0 else size + digits.sizes[firsts + value.fraction]) <= MOST_DIGITS
+        now = self.now
+        if layout.outer is not None:
+            number, midnight, fraction = layout.outer
+            second, valid = _clock(digits, firsts + number)
+            fits &= valid
+            outer = midnight + second
+            if fraction >= 0:
+                fits &= digits.sizes[firsts + fraction] <= MOST_DIGITS
+                outer += digits.fraction(firsts + fraction)
+            times = outer + now.shift
+        if layout.stamp >= 0:
+            at = firsts + layout.stamp
+            if layout.dated:
+                fits &= digits.are(at, b"%04d" % now.date[0])
+                at += 1
+            fits &= digits.are(at, b"%02d" % now.date[1]) & digits.are(at + 1, b"%02d" % now.date[2])
+            second, valid = _clock(digits, at + 2)
+            fits &= valid
+            own = now.midnight + second
+            if layout.outer is not None:
+                fits &= _shift(own, outer) == now.shift
+            times = own
+        return fits, times
+
+    def _requests(self, kinds: Any) -> None:
+        """Find the lines that are whole requests, whatever their users wrote."""
+        shapes = self.shapes.requests
+        found: list[list[int]] = [[] for _ in shapes]
+        unknown = np.flatnonzero(kinds == _UNKNOWN) if shapes else self._ends[:0]
+        begins, stops = self._starts[unknown].tolist(), self._ends[unknown].tolist()
+        for line, begin, stop in zip(unknown.tolist(), begins, stops, strict=True):
+            for place, one in enumerate(shapes):
+                told = one.times(self.data, begin, stop)
+                time = None if told is None else self._request_time(*told)
+                if time is not None:
+                    self.own[line] = time
+                    kinds[line] = _ASKED
+                    found[place].append(line)
+                    break
+        self.found += [Found(one, np.array(lines)) for one, lines in zip(shapes, found, strict=True) if lines]
+
+    def _request_time(self, stamp: bytes, outer: float | None) -> float | None:
+        """Return the time of a request's line, None for one of another day."""
+        now = self.now
+        if stamp[:5] != b"%02d-%02d" % now.date[1:]:
+            return None
+        hour, minute, second = int(stamp[6:8]), int(stamp[9:11]), int(stamp[12:])
+        own = now.midnight + (hour * 3600 + minute * 60 + second)
+        if max(hour - 23, minute - 59, second - 59) > 0 or (outer is not None and _shift(own, outer) != now.shift):
+            return None
+        return own
+
+    def line(self, number: int) -> bytes:
+        """Return a line without its line break."""
+        return self.data[self._starts[number] : self._ends[number]]
+
+    def lines(self, at: int, stop: int) -> list[bytes]:
+        """Return some lines in a row, one at least."""
+        return self.data[self._starts[at] : self._ends[stop - 1]].split(b"\n")
+
+    def before(self, at: int, stop: int, room: int) -> int:
+        """Return the first of some lines that has that many bytes, ``stop`` where none has."""
+        longer = np.flatnonzero(self.sizes[at:stop] >= room)
+        return at + int(longer[0]) if len(longer) else stop
+
+    def until(self, stop: int) -> int:
+        """Return how many bytes the lines before one have."""
+        return int(self._ends[stop - 1]) + 1 if stop else 0
 
     def last_request(self, at: int, stop: int) -> int:
         """Return the last request among some lines, ``stop`` where there is none."""
-        place = bisect_left(self.requests, stop)
-        last = self.requests[place - 1] if place else -1
+        place = int(self.requests.searchsorted(stop))
+        last = int(self.requests[place - 1]) if place else -1
         return last if last >= at else stop
+
+    def span(self, at: int, stop: int) -> tuple[float | None, float | None, float | None]:
+        """Return the earliest, the latest and the last of the times that some lines tell, None for none."""
+        first, behind = self.known.searchsorted((at, stop))
+        told = self.own[self.known[first:behind]]
+        return (float(told.min()), float(told.max()), float(told[-1])) if len(told) else (None, None, None)
+
+    def times(self, at: int, stop: int, before: float | None) -> Any:
+        """Return the times of some lines: one that tells none carries the last, NaN where there was none."""
+        own = self.own[at:stop]
+        last = np.maximum.accumulate(np.where(own == own, np.arange(stop - at), -1))
+        return np.where(last < 0, NAN if before is None else before, own[last])
+
+    def time(self, at: int, line: int, before: float | None) -> float | None:
+        """Return the time of one line as ``times`` from ``at`` on has it, None for none."""
+        place = int(self.known.searchsorted(line, "right"))
+        last = int(self.known[place - 1]) if place else -1
+        return float(self.own[last]) if last >= at else before
+
+
+def _clock(digits: Digits, hours: Any) -> tuple[Any, Any]:
+    """Return the seconds since midnight that three numbers each tell, and whether they are a time of day."""
+    valid = np.ones(len(hours), bool)
+    second: Any = 0
+    for place, least in enumerate((24, 60, 60)):
+        told = digits.read(hours + place)
+        valid &= (digits.sizes[hours + place] == 2) & (told < least)
+        second = second * 60 + told
+    return second, valid
+
+
+def _shift(own: Any, outer: Any) -> Any:
+    """Return how far a clock is ahead of an envelope's, as ``formats.clock`` has it."""
+    return np.rint((own - outer) / ZONE_STEP) * ZONE_STEP

@@ -1,225 +1,306 @@
-"""The shape of a line as an expression: what stands still, where numbers are, what they mean, by trying others."""
+"""The shape of a line: what stands still in it, where numbers are, what they mean. Found by reading it with others."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from diagnoser.envelopes import Peeler, cleaned
-from diagnoser.formats.base import StatsLine
-from diagnoser.formats.records import RecordReader
+from diagnoser.envelopes import epoch
 from diagnoser.formats.skipping import SkippingReader
-from diagnoser.model import Record
 from diagnoser.patterns import lazily
-from diagnoser.skimming.trials import Asked, Value, events_of, values_of
+from diagnoser.skimming.reads import Reading, put, read, same
+from diagnoser.skimming.trials import TRIALS, Asked, Value, changed, events_of, values_of
 from diagnoser.table import Group
-from diagnoser.values import dataclass, replace
+from diagnoser.values import dataclass
 
-#: Longest line that is learnt.
-LONGEST = 2000
-
-#: What looks for a date and a time of so many characters; whether they are is asked once of each.
-STAMP = "([0-9 :-]{%d})"
-
+#: Longest line that is learnt, but for requests.
+LONGEST = 700
 #: How a request's line ends whose text is over (``vllm.request_complete``).
 REQUEST_END = b"lora_request: None."
 
-_DIGITS = lazily(rb"\d+")
-_TIME = lazily(rb"(?:(\d{4})-)?(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?![.,\d])")
-# How far from the start of a line its time ends.
-_TIME_REACH = 200
+# Numbers in a line; no line of statistics has more.
+_MOST_NUMBERS = 100
+_NUMBER = lazily(rb"[0-9]+")
+_TIME = lazily(rb"(?:([0-9]{4})-)?([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})(?![.,0-9])")
+_OUTER = lazily(
+    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:?[0-9]{2})"
+)
+_OUTER_FORM = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
+# How far from the start of a line its own time ends.
+_TIME_REACH = 400
 # What a number belongs to that is a part of a name: ``TP0``, ``pid=88``, ``Engine 001``.
-_NAMED = lazily(rb"(?:[A-Za-z_=]|Engine )\Z")
-_REQUEST = lazily(rb"Received request [\w-]{1,100}+: (?:prompt|params): ")
-_COLOURS = lazily(rb"(?:\x1b\[[0-9;]{0,32}m)+|\r\Z")
+_NAMED = lazily(r"(?:[A-Za-z_=]|Engine )\Z")
+_REQUEST = lazily(rb"Received request ([\w-]{1,100}+): (?:prompt|params): ")
+_REQUEST_FORM = rb"Received request [A-Za-z0-9_-]{1,100}+: (?:prompt|params): "
 # Bytes that send a line another way: terminal codes, several records in one line, lines that were cut.
 _STRANGE = lazily(rb"[\x00-\x08\x0a-\x1f\x7f-\xff|]|across cluster\]|% ?\|")
-
-
-#: Digits of one number: no server prints a larger one, and as many are exact in a float.
-MOST_DIGITS = 15
-
-# A user's text up to the end of a request's line.
-_REST = (
-    r"Received request [A-Za-z0-9_-]{1,100}+: (?:prompt|params): [^\n]*+(?<=" + re.escape(REQUEST_END.decode()) + ")"
-)
-_NUMBER = f"[0-9]{{1,{MOST_DIGITS}}}"
+_CONTROL = lazily(rb"[\x00-\x08\x0a-\x1f]|across cluster\]")
+# What ends a string of JSON or changes what it says, once its harmless escapes are gone.
+_BREAKING = lazily(rb"[\\\"\x00-\x1f]")
+_SAFE_ESCAPES = (rb"\\", rb"\"", rb"\/", rb"\t", rb"\u0026", rb"\u003c", rb"\u003e")
+#: How much of a line may follow a request's end: what an envelope puts behind it.
+_TAIL = 200
 
 
 @dataclass(slots=True)
-class Layout:
-    """A shape: ``tokens`` are expressions, one after the other; what stands still has one for each character.
+class Shape:
+    """What all lines of a shape have in common. ``kind`` to ``ranks`` are those of their records.
 
-    Tokens in brackets are groups: ``timed`` says whether the first is a date and a time, the others hold the numbers
-    that ``values`` counts from 0. ``kind`` is that of the records, ``known`` what is known of their times, ``text``
-    where the record's text begins in the line. ``codes`` and ``returns`` count terminal codes and carriage returns that
-    stand in the line as it is, and not in what is read of it.
+    ``stream`` and ``envelope`` are the peeler's; ``wrapped`` says whether the envelope tells a time. ``tag`` is the
+    writer's prefix; ``answered`` requests got 200; ``text`` is where a record's text begins in the line, -1 where
+    that is not always the same.
     """
 
-    tokens: tuple[str, ...]
-    timed: bool
     kind: str
     dialect: str
     level: str
     tag: str
-    known: str
-    text: int = 0
-    group: Group = ()
-    values: tuple[Value, ...] = ()
+    stream: str
+    envelope: str
+    wrapped: bool
     answered: bool = False
-    events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     process: str = ""
     ranks: Group = ()
-    codes: int = 0
-    returns: int = 0
+    events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    text: int = -1
+
+    def text_of(self, line: bytes) -> str:
+        """Return the text of a line's record."""
+        if self.text >= 0:
+            return line[self.text :].decode("utf-8", "replace")
+        found = read(line)
+        return "" if found is None else found.record.text
 
 
-def learn(line: bytes, asked: Asked) -> Layout | None:
-    """Return the shape of a line, None for lines that must be read one by one."""
-    if b"\x1b" not in line and not line.endswith(b"\r"):
-        return _learn(line, asked)
-    clean, woven = _clean(line)
-    # What is left is read as if nothing else had been there.
-    if clean != cleaned(line.decode("utf-8", "replace")).encode():
-        return None
-    found = _learn(clean, asked)
-    tokens = _woven(found.tokens, clean, woven) if found is not None else None
-    if found is None or tokens is None:
-        return None
-    return replace(found, tokens=tokens, codes=line.count(b"\x1b"), returns=line.count(b"\r"))
+@dataclass(slots=True)
+class Layout:
+    """A line that is always the same but for its numbers, which are counted from 0.
+
+    ``fixed``: those that stand still, with their digits. ``stamp``: the first of the time that the line prints, -1 for
+    none; ``dated`` says whether that is a year. ``outer``: of the envelope's time, the number of the hour, when the day
+    began, and the number of the fraction, -1 for none.
+    """
+
+    shape: Shape
+    key: bytes
+    fixed: tuple[tuple[int, bytes], ...] = ()
+    stamp: int = -1
+    dated: bool = False
+    outer: tuple[int, float, int] | None = None
+    group: Group = ()
+    values: tuple[Value, ...] = ()
 
 
-def _clean(line: bytes) -> tuple[bytes, dict[int, bytes]]:
-    """Take colours and the carriage return at the end away; what stood before which byte of the rest."""
-    clean, at = b"", 0
-    woven: dict[int, bytes] = {}
-    for code in _COLOURS.finditer(line):
-        clean += line[at : code.start()]
-        woven[len(clean)] = woven.get(len(clean), b"") + code.group()
-        at = code.end()
-    return clean + line[at:], woven
+@dataclass(slots=True)
+class Request:
+    """A line that quotes what a user sent: how it begins, how it ends, whether it is a string of JSON."""
 
+    shape: Shape
+    head: re.Pattern[bytes]
+    tail: re.Pattern[bytes]
+    quoted: bool
 
-def _woven(tokens: Sequence[str], clean: bytes, woven: Mapping[int, bytes]) -> tuple[str, ...] | None:
-    """Put what was taken away back between tokens; None where it stood inside of one."""
-    at, left = 0, dict(woven)
-    made: list[str] = []
-    for token in tokens:
-        made += map(re.escape, left.pop(at, b"").decode())
-        found = re.compile(token).match(clean.decode("latin-1"), at)
-        if found is None:
+    def times(self, data: bytes, begin: int, stop: int) -> tuple[bytes, float | None] | None:
+        """Return the time that a line prints and its envelope's, None for a line of another shape."""
+        head = self.head.match(data, begin, stop)
+        tail = head and self.tail.search(data, max(head.end(), stop - _TAIL), stop)
+        if not head or not tail or _breaks(data[head.end() : tail.start()], self.quoted):
             return None
-        at = found.end()
-        if token == _REST:
-            # It runs to the end of the line, whatever that is.
-            token = f"{token[:-1]}{re.escape(left.pop(at, b'').decode())})"
-        made.append(token)
-    made += map(re.escape, left.pop(at, b"").decode())
-    return None if left or at != len(clean) else tuple(made)
+        told = {**head.groupdict(), **tail.groupdict()}
+        outer = epoch(told["outer"].decode()) if "outer" in told else None
+        return (told["stamp"], outer) if (outer is not None) == self.shape.wrapped else None
 
 
-def _learn(line: bytes, asked: Asked) -> Layout | None:
-    request = _REQUEST.search(line, 0, _TIME_REACH)
-    if request is None and (len(line) > LONGEST or _STRANGE.search(line)):
+def _breaks(words: bytes, quoted: bool) -> bool:
+    """Whether what a user sent sends the line another way."""
+    if quoted:
+        for escape in _SAFE_ESCAPES:
+            if b"\\" not in words:
+                break
+            words = words.replace(escape, b"")
+        return _BREAKING.search(words) is not None or b" across cluster]" in words
+    return any(one in words for one in (b"\x00", b"\r", b"\x1b", b" across cluster]"))
+
+
+def learn(line: bytes, asked: Asked) -> Layout | Request | None:
+    """Return the shape of a line, None for lines that must be read one by one."""
+    base = read(line)
+    if base is None or base.record.kind not in ("stats", "access", "request"):
         return None
-    record = _read(line)
-    timed = _TIME.search(line, 0, _TIME_REACH)
-    if record is None or bool(record.time_known) != (timed is not None) or line[:1].isdigit():
+    stamp = _TIME.search(line, 0, _TIME_REACH)
+    outer = None
+    if base.line.time is not None and (outer := _outer(line, base)) is None:
         return None
-    if request is not None:
-        return _request(line, record, request, timed) if record.kind == "request" and timed is not None else None
-    if record.kind not in ("stats", "access") or not line.endswith(record.text.encode()):
+    if bool(base.record.time_known) != (stamp is not None or outer is not None):
         return None
-    offset = len(line) - len(record.text)
-    runs = [run.span() for run in _DIGITS.finditer(line)]
-    free = _free(line, record.kind, offset, runs)
-    told = asked.stats(record) if record.kind == "stats" else StatsLine((), {})
-    values = values_of(record, told, line, offset, free, asked.stats) if told is not None and told.values else []
-    events = events_of(record, line, offset, free, asked)
-    if told is None or values is None or events is None:
+    if stamp is not None and not _tells(line, base, stamp):
         return None
-    if timed is not None and timed.end() > offset:
+    if base.record.kind == "request":
+        return _request(line, base, stamp, outer) if stamp is not None else None
+    return _template(line, base, stamp, outer, asked) if len(line) <= LONGEST else None
+
+
+def _outer(line: bytes, base: Reading) -> re.Match[bytes] | None:
+    """Find the time in a line that is its envelope's: the one that moves it."""
+    for found in _OUTER.finditer(line):
+        other = line[: found.start(1)] + b"04:05:06" + line[found.end(3) :]
+        moved = read(other)
+        time = epoch(other[found.start() : found.end()].decode())
+        if moved is not None and moved.line.time == time and same(base, moved, text=base.record.text):
+            return found
+    return None
+
+
+def _tells(line: bytes, base: Reading, stamp: re.Match[bytes]) -> bool:
+    """Whether the time found in a line is the one that its record has."""
+    moved = read(line[: stamp.start(4)] + b"04:05:06" + line[stamp.end(6) :])
+    if moved is None or not same(base, moved, text=base.record.text):
+        return False
+    hour, minute, second = map(int, stamp.group(4, 5, 6))
+    ahead = 4 * 3600 + 5 * 60 + 6 - (hour * 3600 + minute * 60 + second)
+    time, before = moved.record.time, base.record.time
+    return time is not None and before is not None and time - before == ahead
+
+
+def _template(
+    line: bytes, base: Reading, stamp: re.Match[bytes] | None, outer: re.Match[bytes] | None, asked: Asked
+) -> Layout | None:
+    record, text = base.record, base.record.text
+    numbers = [number.span() for number in _NUMBER.finditer(line)]
+    if _STRANGE.search(text.encode()) or len(numbers) > _MOST_NUMBERS:
         return None
-    tokens = _tokens(line, timed, runs, free, values)
-    if tokens is None:
+    free = _free(text, record.kind)
+    told = asked.stats(record) if record.kind == "stats" else None
+    if record.kind == "stats" and (told is None or not told.values):
         return None
-    answered = record.kind == "access" and '" 200' in record.text and "POST " in record.text
+    values = values_of(record, told, free, asked.stats) if told is not None else []
+    events = events_of(record, free, asked)
+    if values is None or events is None:
+        return None
+    places = _places(line, base, numbers, free)
+    if places is None or not _holds(line, base, numbers, free, places):
+        return None
+    for value in values:
+        if value.whole >= 0:
+            value.whole = places[value.whole]
+        if value.fraction >= 0:
+            value.fraction = places[value.fraction]
+    at = {start: number for number, (start, _) in enumerate(numbers)}
+    loose = set(places.values())
+    first = -1 if stamp is None else at[stamp.start()]
+    if stamp is not None:
+        loose |= set(range(first, at[stamp.start(6)] + 1))
+    wrap = None
+    if outer is not None and base.line.time is not None:
+        hour, minute, second = map(int, outer.group(1, 2, 3))
+        fraction = -1 if outer[4] is None else at[outer.start(4)]
+        whole = epoch((line[outer.start() : outer.end(3)] + outer[5]).decode())
+        if whole is None:
+            return None
+        wrap = at[outer.start(1)], whole - (hour * 3600 + minute * 60 + second), fraction
+        loose |= {wrap[0], wrap[0] + 1, wrap[0] + 2, fraction}
+    shape = _shape(base)
+    shape.answered = record.kind == "access" and '" 200' in text and "POST " in text
+    shape.events = tuple(events)
+    if outer is None and _plain(line, text):
+        shape.text = len(line) - len(text.encode())
     return Layout(
-        tokens, timed is not None, record.kind, record.dialect, record.level if record.kind == "access" else "",
-        SkippingReader().tag_of(line.decode()), record.time_known, offset, told.group, tuple(values), answered,
-        tuple(events), record.process, record.ranks,
+        shape, _NUMBER.sub(b"0", line),
+        fixed=tuple((number, line[slice(*span)]) for number, span in enumerate(numbers) if number not in loose),
+        stamp=first, dated=stamp is not None and stamp[1] is not None, outer=wrap,
+        group=told.group if told is not None else (), values=tuple(values),
     )  # fmt: skip
 
 
-def _tokens(
-    line: bytes,
-    timed: re.Match[bytes] | None,
-    runs: Sequence[tuple[int, int]],
-    free: Mapping[int, tuple[int, int]],
-    values: Sequence[Value],
-) -> tuple[str, ...] | None:
-    """Write the expressions of a line; None where two numbers share digits."""
-    text = line.decode("latin-1")
-    # Where each group begins, where it ends, and what it looks for.
-    groups: dict[int, tuple[int, str]] = {}
-    for one in sorted({(one.whole, one.fraction) for one in values if one.whole >= 0}):
-        whole, fraction = one
-        start, end = free[whole]
-        if start in groups or any(start < last for last, _ in groups.values()):
-            return None
-        look = _NUMBER
-        if fraction >= 0:
-            if line[end : free[fraction][0]] != b".":
-                return None
-            end, look = free[fraction][1], rf"{_NUMBER}\.{_NUMBER}"
-        groups[start] = end, f"({look})"
-    order = {start: number for number, start in enumerate(sorted(groups))}
-    for value in values:
-        value.group = order[free[value.whole][0]] if value.whole >= 0 else -1
-    if timed is not None:
-        groups[timed.start()] = timed.end(), STAMP % (timed.end() - timed.start())
-    loose = {start: (end, _NUMBER) for start, end in free.values()} | groups
-    tokens, at = [], 0
-    while at < len(text):
-        if at in loose:
-            at, token = loose[at]
-        else:
-            token, at = re.escape(text[at]), at + 1
-        tokens.append(token)
-    return tuple(tokens)
+def _plain(line: bytes, text: str) -> bool:
+    """Whether a line ends with its record's text as it is."""
+    return line.endswith(text.encode()) and b"\x1b" not in line
 
 
-def _read(line: bytes) -> Record | None:
-    """Read one line alone, as a line in the middle of a bare log; None when it is not one whole record."""
-    peeler = Peeler()
-    lines = list(peeler.lines([("", 1, line)]))
-    if len(lines) != 1 or lines[0].envelope != "bare" or lines[0].text != line.decode("utf-8", "replace"):
-        return None
-    reader = RecordReader()
-    found = [*reader.feed(lines[0]), *reader.flush()]
-    return found[0] if len(found) == 1 else None
+def _shape(base: Reading) -> Shape:
+    record, inner = base.record, base.line
+    return Shape(
+        record.kind, record.dialect, record.level if record.kind == "access" else "",
+        SkippingReader().tag_of(inner.text), inner.stream, inner.envelope, inner.time is not None,
+        process=record.process, ranks=record.ranks,
+    )  # fmt: skip
 
 
-def _free(line: bytes, kind: str, offset: int, runs: Sequence[tuple[int, int]]) -> dict[int, tuple[int, int]]:
-    """Return the runs of digits that may be any number: none that is a part of a name."""
+def _free(text: str, kind: str) -> dict[int, tuple[int, int]]:
+    """Return the numbers of a text that may be any: none that is a part of a name."""
     # What an access line says behind its address stands still.
-    still = line.find(b' - "', offset) if kind == "access" else len(line)
+    still = text.find(' - "') if kind == "access" else len(text)
     return {
-        number: (start, end)
-        for number, (start, end) in enumerate(runs)
-        if offset <= start < still and not _NAMED.search(line[max(0, start - 8) : start])
+        number: found.span()
+        for number, found in enumerate(re.finditer("[0-9]+", text))
+        if found.start() < still and not _NAMED.search(text[max(0, found.start() - 8) : found.start()])
     }
 
 
-def _request(line: bytes, record: Record, request: re.Match[bytes], timed: re.Match[bytes]) -> Layout | None:
-    if not line.endswith(REQUEST_END) or record.dialect != "vllm" or _STRANGE.search(line, 0, request.start()):
+def _places(
+    line: bytes, base: Reading, numbers: list[tuple[int, int]], free: Mapping[int, tuple[int, int]]
+) -> dict[int, int] | None:
+    """Return which number of the line each free one of its record's text is."""
+    text = base.record.text
+    if _plain(line, text):
+        offset = len(line) - len(text.encode())
+        at = {start: number for number, (start, _) in enumerate(numbers)}
+        return {number: at[start + offset] for number, (start, _) in free.items()}
+    starts = {start: number for number, (start, _) in free.items()}
+    found: dict[int, int] = {}
+    for place, span in enumerate(numbers):
+        moved = read(put(line, [span], b"7305182"))
+        start = moved.record.text.find("7305182") if moved is not None else -1
+        if moved is not None and start in starts and starts[start] not in found:
+            other = changed(text, {start: free[starts[start]]}, b"7305182")
+            if same(base, moved, text=other):
+                found[starts[start]] = place
+    return found if len(found) == len(free) else None
+
+
+def _holds(
+    line: bytes, base: Reading, numbers: list[tuple[int, int]], free: Mapping[int, tuple[int, int]],
+    places: Mapping[int, int],
+) -> bool:  # fmt: skip
+    """Whether nothing but the text changes when all free numbers are others."""
+    spans = sorted(numbers[place] for place in places.values())
+    for digits in TRIALS:
+        moved = read(put(line, spans, digits))
+        if moved is None or not same(base, moved, text=changed(base.record.text, free, digits)):
+            return False
+        if moved.record.time != base.record.time:
+            return False
+    return True
+
+
+def _request(line: bytes, base: Reading, stamp: re.Match[bytes], outer: re.Match[bytes] | None) -> Request | None:
+    asks = _REQUEST.search(line)
+    end = line.rfind(REQUEST_END)
+    words = base.record.text.encode()
+    quoted = not line.endswith(words)
+    if quoted and json.dumps(base.record.text, ensure_ascii=False)[1:-1].encode() not in line:
         return None
     # The year, which vLLM does not print, would have to be compared too.
-    if timed.group(1) is not None or timed.end() > request.start():
+    if asks is None or end < asks.end() or base.record.dialect != "vllm" or stamp[1] is not None:
         return None
-    text = line.decode("latin-1")
-    before, between = text[: timed.start()], text[timed.end() : request.start()]
-    tokens = (*map(re.escape, before), STAMP % (timed.end() - timed.start()), *map(re.escape, between), _REST)
-    tag = SkippingReader().tag_of(line.decode("utf-8", "replace"))
-    return Layout(tokens, True, "request", "vllm", "", tag, record.time_known)
+    if not words.endswith(REQUEST_END) or stamp.end() > asks.start() or _breaks(line[asks.end() : end], quoted):
+        return None
+    head = _written(line, 0, asks.start(), stamp, outer) + _REQUEST_FORM
+    tail = _written(line, end, len(line), stamp, outer) + rb"\Z"
+    found = Request(_shape(base), re.compile(head), re.compile(tail), quoted)
+    return found if len(line) - end <= _TAIL and found.times(line, 0, len(line)) is not None else None
+
+
+def _written(line: bytes, at: int, stop: int, stamp: re.Match[bytes], outer: re.Match[bytes] | None) -> bytes:
+    """Write a part of a line as an expression: it stands still but for the times in it."""
+    spans = [(stamp.span(), rb"(?P<stamp>[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})")]
+    if outer is not None:
+        spans.append((outer.span(), b"(?P<outer>" + _OUTER_FORM + re.escape(outer[5]) + b")"))
+    made = b""
+    for (start, end), form in sorted(spans):
+        if at <= start and end <= stop:
+            made += re.escape(line[at:start]) + form
+            at = end
+    return made + re.escape(line[at:stop])

@@ -13,22 +13,18 @@ from diagnoser.values import dataclass, replace
 Event = tuple[str, Mapping[str, Any]]
 
 #: Digits that are put into a line to see what they change.
-_TRIALS = (b"0", b"12", b"100", b"0987654321")
+TRIALS = (b"0", b"12", b"100", b"0987654321")
 
 
 @dataclass(slots=True)
 class Value:
-    """A label's number: digits ``whole`` (a run of digits in the line), those behind the point, and what divides it.
-
-    ``group`` is its place among the groups of the line's expression.
-    """
+    """A label's number: the one ``whole`` among all numbers of a line, those behind its point, what divides it."""
 
     label: str
     whole: int
     fraction: int = -1
     divisor: float = 1.0
     constant: float = 0.0
-    group: int = -1
 
 
 class Asked(Protocol):
@@ -44,28 +40,29 @@ class Asked(Protocol):
         """Return where a text holds a literal with digits that rules look for, whatever the digits are."""
 
 
-def _changed(line: bytes, offset: int, free: Mapping[int, tuple[int, int]], changes: Mapping[int, bytes]) -> str:
-    """Return a record's text with other digits in some of its free runs."""
-    text, at = b"", offset
+def changed(text: str, free: Mapping[int, tuple[int, int]], digits: bytes) -> str:
+    """Return a text with other digits in place of some of its numbers."""
+    return _put(text, free, dict.fromkeys(free, digits))
+
+
+def _put(text: str, free: Mapping[int, tuple[int, int]], changes: Mapping[int, bytes]) -> str:
+    made, at = "", 0
     for number, (start, end) in free.items():
-        text += line[at:start] + changes.get(number, line[start:end])
+        made += text[at:start] + (changes[number].decode() if number in changes else text[start:end])
         at = end
-    return (text + line[at:]).decode()
+    return made + text[at:]
 
 
-def events_of(
-    record: Record, line: bytes, offset: int, free: Mapping[int, tuple[int, int]], asked: Asked
-) -> Sequence[Event] | None:
+def events_of(record: Record, free: Mapping[int, tuple[int, int]], asked: Asked) -> Sequence[Event] | None:
     """Return the events of all lines of a shape; None when a rule may look for a number that is free."""
     found = asked.events(record)
     if found is None:
         return None
     for start, end in asked.spans(record.text):
-        if any(start + offset < last and first < end + offset for first, last in free.values()):
+        if any(start < last and first < end for first, last in free.values()):
             return None
-    for digits in _TRIALS:
-        text = _changed(line, offset, free, dict.fromkeys(free, digits))
-        if asked.events(replace(record, text=text)) != found:
+    for digits in TRIALS:
+        if asked.events(replace(record, text=changed(record.text, free, digits))) != found:
             return None
     return found
 
@@ -73,19 +70,18 @@ def events_of(
 def values_of(
     record: Record,
     told: StatsLine,
-    line: bytes,
-    offset: int,
-    free: dict[int, tuple[int, int]],
+    free: Mapping[int, tuple[int, int]],
     stats: Callable[[Record], StatsLine | None],
 ) -> list[Value] | None:
-    """Find out which number feeds which label: change one after the other and see what changes."""
+    """Find out which number of a record's text feeds which label: change one after the other and see what changes."""
+    text = record.text
 
     def tried(changes: dict[int, bytes]) -> StatsLine | None:
-        return stats(replace(record, text=_changed(line, offset, free, changes)))
+        return stats(replace(record, text=_put(text, free, changes)))
 
     feeds: dict[str, list[int]] = {label: [] for label in told.values}
     for number, (start, end) in free.items():
-        other = tried({number: b"7" if line[start:end] != b"7" else b"5"})
+        other = tried({number: b"7" if text[start:end] != "7" else b"5"})
         if other is None or other.group != told.group or list(other.values) != list(told.values):
             return None
         for label, value in other.values.items():
@@ -95,11 +91,13 @@ def values_of(
     for label, numbers in feeds.items():
         if not numbers:
             values.append(Value(label, -1, constant=told.values[label]))
-        elif len(numbers) == 1 or (len(numbers) == 2 and numbers[1] == numbers[0] + 1):
-            values.append(Value(label, numbers[0], numbers[1] if len(numbers) > 1 else -1))
+        elif len(numbers) == 1:
+            values.append(Value(label, numbers[0]))
+        elif len(numbers) == 2 and text[free[numbers[0]][1] : free[numbers[1]][0]] == ".":
+            values.append(Value(label, *numbers))
         else:
             return None
-    for made in _TRIALS:
+    for made in TRIALS:
         trial = dict.fromkeys(free, made)
         other = tried(trial)
         if other is None or other.group != told.group or list(other.values) != list(told.values):
