@@ -27,9 +27,9 @@ class Problem:
 class Line:
     """One line as the server wrote it, after the runtime's envelope was peeled off.
 
-    ``time`` is the envelope's own time in epoch seconds UTC (None when the envelope has none). ``stream`` names the
-    writer (pod/container, compose service, journald unit; "" for a bare log): lines of one stream form one history.
-    ``number`` is the physical line in the source; pieces split off one physical line (carriage returns) share it.
+    ``time`` is the envelope's own time in epoch seconds UTC (None when it has none). ``stream`` names the writer
+    (pod/container, compose service; "" for a bare log): lines of one stream form one history. ``number`` is the
+    physical line in the source; pieces split off one (carriage returns) share it.
     """
 
     source: str
@@ -67,18 +67,16 @@ class Record:
 
 @dataclass(slots=True)
 class Rows:
-    """Statistics lines of one group in a row: ``at`` counts from the gap's first line.
+    """Statistics lines of one group in a row: ``at`` counts from the gap's first line, times are NaN where unknown.
 
-    Numbers are by printed label, times NaN where unknown.
-
-    ``parts`` has one for each shape of line, with the rows that it fills. ``text`` gives the line of one row.
+    ``parts``: for each shape of line the rows it fills, numbers by label. ``texts`` gives what gives some rows' lines.
     """
 
     group: Group
     at: Any
     time: Any
     parts: Sequence[tuple[Any, Mapping[str, Any]]]
-    text: Callable[[int], Callable[[], str]]
+    texts: Callable[[Any], list[Callable[[], str]]]
 
 
 @dataclass(slots=True)
@@ -97,9 +95,9 @@ class Seen:
 class Gap:
     """Lines in a row in which nothing happens: access lines, complete requests, statistics. They are counted.
 
-    ``line`` is the first one's number, ``count`` how many there are, each a record; ``first``, ``last`` their earliest
-    and latest time. ``answered`` requests got 200, the last in line ``answered_at`` of the gap, at ``answered_time``.
-    ``envelopes`` counts lines by what they were wrapped in; ``wrapped``: all of them had a time of its.
+    ``line`` is the first one's number, ``count`` how many there are, ``first``, ``last`` their first and last time.
+    ``answered`` requests got 200, the last in line ``answered_at`` of the gap, at ``answered_time``. ``envelopes``
+    counts lines by what they were wrapped in; ``wrapped``: all had a time of its.
     """
 
     source: str
@@ -199,7 +197,7 @@ class Drift:
     count: int = 1
 
 
-#: More lines than a file has; a float still tells neighbouring lines of ten thousand such files apart.
+#: More lines than a file has; a float tells neighbouring lines of ten thousand such files apart.
 _PART = 1e11
 
 
@@ -209,9 +207,8 @@ class Run:
 
     ``end``: "clean" (orderly stop), "crash" (died of an error the log shows), "killed" (ended from outside),
     "running" (still serving at the last line), "cut" (the log ends during start-up without an error).
-    ``complete_start`` is False when the log begins in the middle of this run. ``parts`` are the files that hold it, in
-    the order of reading: line numbers begin anew in each file of a rotated set. ``assumed`` says what was taken for
-    this run's without proof: a sentence with the hole ``{count}``, and what fills it.
+    ``complete_start`` is False when the log begins in the middle of this run. ``parts`` are its files in the order of
+    reading: line numbers begin anew in each. ``assumed``: what was taken for its own, a sentence and what fills it.
     """
 
     id: int

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from diagnoser.tablefold import NAN, Part, dense, folded, in_pairs, merged, widen
+from diagnoser.tablefold import LONGEST, NAN, Part, Text, Texts, dense, folded, in_pairs, merged, widen
 from diagnoser.values import dataclass
 
-__all__ = ["MEDIA", "NAN", "Group", "Origin", "Part", "Places", "Table"]
+__all__ = ["LONGEST", "MEDIA", "NAN", "Group", "Origin", "Part", "Places", "Table"]
 
 #: A rank or replica: sorted (label, value) pairs such as ``(("dp", "0"),)`` or ``(("engine", "003"),)``.
 Group = tuple[tuple[str, str], ...]
@@ -36,9 +36,6 @@ _BATCH = 256
 #: Lines that become one at once, of those that one row stands for: always the same, however a log is cut to be read.
 _FOLD = 64
 
-#: A line, or what gives it.
-Text = str | Callable[[], str]
-
 _Row = tuple[float, Origin, Text, Mapping[str, float], Places | None]
 
 
@@ -47,8 +44,7 @@ class Table:
 
     A row is one statistics line, scrape or measurement, of a long log as many in a row as any other row stands for.
     Missing fields are NaN. ``weight`` counts the lines a row stands for; ``text`` keeps the first of them for evidence,
-    ``places`` the line of each cell where a source writes a line for each. Memory is bounded by ``limit`` whatever the
-    log's length.
+    ``places`` the line of each cell where a source writes a line for each. ``limit`` bounds memory.
     """
 
     __slots__ = (
@@ -91,17 +87,12 @@ class Table:
             self._new = []
             self._limit()
 
-    def extend(
-        self, times: Any, lines: Any, source: str, text: Callable[[int], Callable[[], str]], parts: Sequence[Part]
-    ) -> None:
-        """Add many rows, arrays of numpy; the result is that of ``append`` for one row after the other.
-
-        ``text`` gives what gives the line of one of them: most are never asked for.
-        """
+    def extend(self, times: Any, lines: Any, source: str, texts: Texts, parts: Sequence[Part]) -> None:
+        """Add many rows, arrays of numpy; the result is that of ``append`` for one row after the other."""
         columns = dense(parts, len(times))
         if self._stride == 1 and len(self) + len(times) < self.limit:
             widen(self._written()._columns, len(self._time), len(times), columns)
-            self._add(times, lines, source, map(text, range(len(times))))
+            self._add(times, lines, source, texts(slice(None)))
             return
         at, count = 0, len(times)
         while at < count:
@@ -109,7 +100,7 @@ class Table:
             whole = 0 if self._new and size > 1 else (count - at) // size
             if not whole:
                 row = {name: value for name, column in columns.items() if (value := float(column[at])) == value}
-                self.append(float(times[at]), Origin(source, int(lines[at])), text(at)(), row)
+                self.append(float(times[at]), Origin(source, int(lines[at])), texts([at])[0]()[:LONGEST], row)
                 at += 1
                 continue
             if self._new:
@@ -120,19 +111,19 @@ class Table:
             if size == self._stride:
                 whole = max(1, min(whole, self.limit - len(self._time)))
             stop = at + whole * size
-            firsts = range(at, stop, size)
             made = {
                 name: folded(column[at:stop].reshape(whole, size), self.kinds.get(name, "gauge"))
                 for name, column in columns.items()
             }
             if size == self._stride:
                 widen(self._columns, len(self._time), whole, made)
-                self._add(times[at:stop:size], lines[at:stop:size], source, map(text, firsts))
+                self._add(times[at:stop:size], lines[at:stop:size], source, texts(slice(at, stop, size)))
                 self._limit()
             else:
-                for number, first in enumerate(firsts):
+                told = texts(slice(at, stop, size))
+                for number, first in enumerate(range(at, stop, size)):
                     row = {name: float(column[number]) for name, column in made.items()}
-                    self._fold((float(times[first]), Origin(source, int(lines[first])), text(first), row, None))
+                    self._fold((float(times[first]), Origin(source, int(lines[first])), told[number], row, None))
             at = stop
 
     def _add(self, times: Any, lines: Any, source: str, texts: Iterable[Text]) -> None:
@@ -192,7 +183,7 @@ class Table:
         """Return the statistics line of one row."""
         text = self._written()._text[row]
         if not isinstance(text, str):
-            text = self._text[row] = text()
+            text = self._text[row] = text()[:LONGEST]
         return text
 
     @property

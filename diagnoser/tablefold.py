@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,6 +11,14 @@ NAN = float("nan")
 
 #: Some rows of several, by their place among them, and the numbers of their series.
 Part = tuple[Any, Mapping[str, Any]]
+
+
+#: Longest line that is kept for evidence.
+LONGEST = 400
+
+#: A line, or what gives it; what gives those of some rows (places, or a slice).
+Text = str | Callable[[], str]
+Texts = Callable[[Any], list[Callable[[], str]]]
 
 
 def in_pairs(column: array[float], kind: str) -> array[float]:

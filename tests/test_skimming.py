@@ -26,6 +26,7 @@ from diagnoser.rules.fields import evaluate_fields
 from diagnoser.skimming import cutter
 from diagnoser.values import field_names
 
+WOVEN = ("crlf", "colours", "kubectl", "cri", "docker")
 HEADS = {"access": inputs.access, "batches": inputs.batches}
 
 #: Lines that break a shape, close or keep open what is open, or look like what they are not.
@@ -161,21 +162,24 @@ def test_skipping_changes_nothing(kind: str, seed: int, odd: int, cuts: list[int
 
 
 def woven(data: bytes, how: str) -> bytes:
-    """Give a log the line ends of Windows, or a terminal's colours."""
+    """Give a log the line ends of Windows, a terminal's colours, or a runtime's envelope."""
     if how == "crlf":
         return data.replace(b"\n", b"\r\n")
     lines = data.split(b"\n")[:-1]
+    if how != "colours":
+        wrap = inputs.WRAP[how]
+        return b"".join(wrap(number, line.decode()).encode() + b"\n" for number, line in enumerate(lines))
     return b"".join(b"\x1b[1;36m%b\x1b[0;0m%b\n" % (line[:21], line[21:]) for line in lines)
 
 
-@pytest.mark.parametrize("how", ["crlf", "colours"])
+@pytest.mark.parametrize("how", WOVEN)
 @pytest.mark.parametrize("kind", HEADS)
-def test_nor_does_it_in_colour_or_from_windows(kind: str, how: str) -> None:
+def test_nor_does_it_in_an_envelope_in_colour_or_from_windows(kind: str, how: str) -> None:
     data = woven(log(kind, 11, 1800, 12), how)
     assert evidence(data, []) == evidence(data, [], skim=False)
 
 
-@pytest.mark.parametrize("how", ["", "crlf", "colours"])
+@pytest.mark.parametrize("how", ["", *WOVEN])
 @pytest.mark.parametrize("kind", HEADS)
 def test_most_of_a_long_log_is_skipped(kind: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     skipped: list[int] = []

@@ -10,11 +10,8 @@ from diagnoser.evidence import drift
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Gap, Record, Rows, Run
-from diagnoser.table import NAN, Group, Origin, Part, Table
+from diagnoser.table import LONGEST, NAN, Group, Origin, Part, Table
 from diagnoser.tablefold import combined, together
-
-#: Longest excerpt of a statistics line kept for evidence.
-TEXT = 400
 
 #: Rows of all tables of a diagnosis together, and of one table at most and at least: many replicas mean coarser ones.
 ROWS = 160_000
@@ -54,10 +51,6 @@ class _Layout(NamedTuple):
 
     first: list[tuple[str, str]]
     more: list[tuple[str, str, str]]
-
-
-def _short(text: Callable[[], str]) -> Callable[[], str]:
-    return lambda: text()[:TEXT]
 
 
 class Sampler:
@@ -112,7 +105,7 @@ class Sampler:
             for label in self._strange.get(tuple(values), ()):
                 first = int(places[0])
                 origin = Origin(gap.source, gap.line + int(rows.at[first]))
-                drift.note(run, label, Record(origin, rows.text(first)(), "stats"), len(places))
+                drift.note(run, label, Record(origin, rows.texts([first])[0](), "stats"), len(places))
                 if label in values and label in run.drift:
                     part[label] = values[label]
             parts.append((places, part))
@@ -123,7 +116,7 @@ class Sampler:
             kept = together([places for places, _ in told])
             filled = [(kept.searchsorted(places), part) for places, part in told] if len(told) < len(parts) else told
             lines = rows.at[kept] + gap.line
-            table.extend(rows.time[kept], lines, gap.source, lambda row: _short(rows.text(int(kept[row]))), filled)
+            table.extend(rows.time[kept], lines, gap.source, lambda some: rows.texts(kept[some]), filled)
         return parts
 
     def _table(self, run: Run, group: Group) -> Table | None:
@@ -142,7 +135,7 @@ class Sampler:
         if row:
             table = self._table(run, stats.group)
             if table is not None:
-                table.append(NAN if record.time is None else record.time, record.origin, record.text[:TEXT], row)
+                table.append(NAN if record.time is None else record.time, record.origin, record.text[:LONGEST], row)
         return row
 
     def _drift(self, run: Run, record: Record, stats: StatsLine, row: dict[str, float]) -> dict[str, float]:

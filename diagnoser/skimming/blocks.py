@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import repeat
 from typing import Any
 
@@ -10,9 +9,9 @@ import numpy as np
 
 from diagnoser.formats.clock import ZONE_STEP
 from diagnoser.skimming.digits import MOST_DIGITS, Digits
-from diagnoser.skimming.layouts import LONGEST, Layout, Request
+from diagnoser.skimming.found import Found
+from diagnoser.skimming.layouts import LONGEST, Layout, strange
 from diagnoser.skimming.shapes import Shapes
-from diagnoser.table import Group
 from diagnoser.values import dataclass
 
 #: A line of no known shape, and one of a request.
@@ -33,45 +32,6 @@ class Now:
     shift: float
 
 
-class Found:
-    """The lines of one shape in a block, in order, and the numbers in them."""
-
-    def __init__(self, layout: Layout | Request, lines: Any, digits: Digits | None = None, firsts: Any = None) -> None:
-        self.shape = layout.shape
-        self.group: Group = layout.group if isinstance(layout, Layout) else ()
-        self.lines = lines
-        self._values = layout.values if isinstance(layout, Layout) else ()
-        self._digits = digits
-        self._firsts = firsts
-
-    def between(self, at: int, stop: int) -> tuple[int, int]:
-        """Return the first and behind the last of its lines that lie between two lines of the block."""
-        first, behind = self.lines.searchsorted((at, stop))
-        return int(first), int(behind)
-
-    @cached_property
-    def values(self) -> dict[str, Any]:
-        """Label to numbers, one of each line, exactly as ``float`` reads them."""
-        made: dict[tuple[int, int], Any] = {}
-        found: dict[str, Any] = {}
-        for value in self._values:
-            if value.whole < 0:
-                found[value.label] = np.full(len(self.lines), value.constant)
-                continue
-            place = value.whole, value.fraction
-            if place not in made:
-                made[place] = self._read(*place)
-            found[value.label] = made[place] / value.divisor if value.divisor != 1.0 else made[place]
-        return found
-
-    def _read(self, whole: int, fraction: int) -> Any:
-        digits, firsts = self._digits, self._firsts
-        assert digits is not None
-        if fraction < 0:
-            return digits.read(firsts + whole).astype(np.float64)
-        return digits.decimals(firsts + whole, firsts + fraction)
-
-
 class Block:
     """Whole lines. ``misfits`` are those of no known shape or another day, behind them the number of lines.
 
@@ -90,6 +50,7 @@ class Block:
         self._starts = starts
         self.own = np.full(count, NAN)
         self.found: list[Found] = []
+        self._stamps: dict[bytes, int] = {}
         kinds = np.full(count, _UNKNOWN)
         self._templates(kinds)
         self._requests(kinds)
@@ -167,12 +128,15 @@ class Block:
     def _requests(self, kinds: Any) -> None:
         """Find the lines that are whole requests, whatever their users wrote."""
         shapes = self.shapes.requests
+        if not shapes:
+            return
         found: list[list[int]] = [[] for _ in shapes]
-        unknown = np.flatnonzero(kinds == _UNKNOWN) if shapes else self._ends[:0]
+        unknown = np.flatnonzero(kinds == _UNKNOWN)
+        clean = not strange(self.data)
         begins, stops = self._starts[unknown].tolist(), self._ends[unknown].tolist()
         for line, begin, stop in zip(unknown.tolist(), begins, stops, strict=True):
             for place, one in enumerate(shapes):
-                told = one.times(self.data, begin, stop)
+                told = one.times(self.data, begin, stop, clean)
                 time = None if told is None else self._request_time(*told)
                 if time is not None:
                     self.own[line] = time
@@ -183,18 +147,20 @@ class Block:
 
     def _request_time(self, stamp: bytes, outer: float | None) -> float | None:
         """Return the time of a request's line, None for one of another day."""
-        now = self.now
-        if stamp[:5] != b"%02d-%02d" % now.date[1:]:
-            return None
-        hour, minute, second = int(stamp[6:8]), int(stamp[9:11]), int(stamp[12:])
-        own = now.midnight + (hour * 3600 + minute * 60 + second)
-        if max(hour - 23, minute - 59, second - 59) > 0 or (outer is not None and _shift(own, outer) != now.shift):
-            return None
-        return own
+        second = self._stamps.get(stamp)
+        if second is None:
+            second = self._stamps[stamp] = _second(stamp, self.now.date)
+        own = self.now.midnight + second
+        return None if second < 0 or (outer is not None and _shift(own, outer) != self.now.shift) else own
 
     def line(self, number: int) -> bytes:
         """Return a line without its line break."""
         return self.data[self._starts[number] : self._ends[number]]
+
+    def each(self, numbers: Any) -> list[bytes]:
+        """Return some lines."""
+        data, spans = self.data, zip(self._starts[numbers].tolist(), self._ends[numbers].tolist(), strict=True)
+        return [data[start:end] for start, end in spans]
 
     def lines(self, at: int, stop: int) -> list[bytes]:
         """Return some lines in a row, one at least."""
@@ -232,6 +198,14 @@ class Block:
         place = int(self.known.searchsorted(line, "right"))
         last = int(self.known[place - 1]) if place else -1
         return float(self.own[last]) if last >= at else before
+
+
+def _second(stamp: bytes, date: tuple[int, int, int]) -> int:
+    """Return the seconds since midnight that a time without a year tells, -1 on another day."""
+    hour, minute, second = int(stamp[6:8]), int(stamp[9:11]), int(stamp[12:])
+    if stamp[:5] != b"%02d-%02d" % date[1:] or hour > 23 or minute > 59 or second > 59:
+        return -1
+    return hour * 3600 + minute * 60 + second
 
 
 def _clock(digits: Digits, hours: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from diagnoser.envelopes import Peeler
 from diagnoser.formats.skipping import SkippingReader
 from diagnoser.formats.wrapping import ANY
 from diagnoser.model import Gap
-from diagnoser.skimming.layouts import learn
+from diagnoser.skimming.learning import learn
 from diagnoser.skimming.reads import read
 from diagnoser.skimming.shapes import Shapes
 from diagnoser.skimming.trials import Asked
@@ -44,7 +44,7 @@ class Cutter:
     """Follows one log: ``reader`` and ``peeler`` are what its lines are fed to.
 
     ``serving`` names the engine of a stream's run past its start, ``asked`` says of an engine's records what
-    ``layouts.learn`` asks. ``size`` is that of the log where it is known.
+    ``learning.learn`` asks. ``size`` is that of the log where it is known.
     """
 
     def __init__(

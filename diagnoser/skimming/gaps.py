@@ -102,12 +102,16 @@ def _rows(group: Any, found: list[_Part], stretch: _Stretch) -> Rows:
     if (times != times).any():
         times = stretch.times[every - at]
 
-    def text(row: int) -> Callable[[], str]:
-        line = int(every[row])
-        # Not the block: a few of its lines are kept for as long as the log is read.
-        return partial(_shape_of(line, found)[0].text_of, block.line(line))
+    owners = np.zeros(len(every), np.int64)
+    for number, (places, _) in enumerate(parts):
+        owners[places] = number
 
-    return Rows(group, every - at, times, parts, text)
+    def texts(rows: Any) -> list[Callable[[], str]]:
+        # Not the block: a few of its lines are kept for as long as the log is read.
+        made = zip(owners[rows].tolist(), block.each(every[rows]), strict=True)
+        return [partial(found[owner][1].text_of, line) for owner, line in made]
+
+    return Rows(group, every - at, times, parts, texts)
 
 
 def _seen(name: str, found: list[_Part], gap: Gap, stretch: _Stretch) -> Seen:

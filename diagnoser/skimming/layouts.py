@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from diagnoser.envelopes import epoch
-from diagnoser.formats.skipping import SkippingReader
 from diagnoser.patterns import lazily
-from diagnoser.skimming.reads import Reading, put, read, same
-from diagnoser.skimming.trials import TRIALS, Asked, Value, changed, events_of, values_of
+from diagnoser.skimming.reads import read
+from diagnoser.skimming.trials import Value
 from diagnoser.table import Group
 from diagnoser.values import dataclass
 
 #: Longest line that is learnt, but for requests.
 LONGEST = 700
-#: How a request's line ends whose text is over (``vllm.request_complete``).
-REQUEST_END = b"lora_request: None."
-
-# Numbers in a line; no line of statistics has more.
-_MOST_NUMBERS = 100
-_NUMBER = lazily(rb"[0-9]+")
-_TIME = lazily(rb"(?:([0-9]{4})-)?([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([0-9]{2})(?![.,0-9])")
-_OUTER = lazily(
-    rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:?[0-9]{2})"
-)
-_OUTER_FORM = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
-# How far from the start of a line its own time ends.
-_TIME_REACH = 400
-# What a number belongs to that is a part of a name: ``TP0``, ``pid=88``, ``Engine 001``.
-_NAMED = lazily(r"(?:[A-Za-z_=]|Engine )\Z")
-_REQUEST = lazily(rb"Received request ([\w-]{1,100}+): (?:prompt|params): ")
-_REQUEST_FORM = rb"Received request [A-Za-z0-9_-]{1,100}+: (?:prompt|params): "
-# Bytes that send a line another way: terminal codes, several records in one line, lines that were cut.
-_STRANGE = lazily(rb"[\x00-\x08\x0a-\x1f\x7f-\xff|]|across cluster\]|% ?\|")
-_CONTROL = lazily(rb"[\x00-\x08\x0a-\x1f]|across cluster\]")
 # What ends a string of JSON or changes what it says, once its harmless escapes are gone.
 _BREAKING = lazily(rb"[\\\"\x00-\x1f]")
 _SAFE_ESCAPES = (rb"\\", rb"\"", rb"\/", rb"\t", rb"\u0026", rb"\u003c", rb"\u003e")
+# What Ray puts behind a line that many actors wrote.
+_RAY = b" across cluster]"
 #: How much of a line may follow a request's end: what an envelope puts behind it.
-_TAIL = 200
+TAIL = 200
 
 
 @dataclass(slots=True)
@@ -102,205 +82,37 @@ class Request:
     tail: re.Pattern[bytes]
     quoted: bool
 
-    def times(self, data: bytes, begin: int, stop: int) -> tuple[bytes, float | None] | None:
-        """Return the time that a line prints and its envelope's, None for a line of another shape."""
+    def times(self, data: bytes, begin: int, stop: int, clean: bool = False) -> tuple[bytes, float | None] | None:
+        """Return the time that a line prints and its envelope's, None for a line of another shape.
+
+        ``clean``: nothing ``strange`` is in any of these lines.
+        """
         head = self.head.match(data, begin, stop)
-        tail = head and self.tail.search(data, max(head.end(), stop - _TAIL), stop)
-        if not head or not tail or _breaks(data[head.end() : tail.start()], self.quoted):
+        if head is None:
             return None
-        told = {**head.groupdict(), **tail.groupdict()}
-        outer = epoch(told["outer"].decode()) if "outer" in told else None
-        return (told["stamp"], outer) if (outer is not None) == self.shape.wrapped else None
+        after = head.end()
+        tail = self.tail.search(data, max(after, stop - TAIL), stop)
+        if tail is None or ((self.quoted or not clean) and breaks(data[after : tail.start()], self.quoted)):
+            return None
+        outer = None
+        if self.shape.wrapped:
+            outer = epoch((head if "outer" in self.head.groupindex else tail)["outer"].decode())
+            if outer is None:
+                return None
+        return head["stamp"], outer
 
 
-def _breaks(words: bytes, quoted: bool) -> bool:
+def strange(data: bytes) -> bool:
+    """Whether some lines have bytes that send a line another way, wherever they stand."""
+    return _RAY in data or b"\x1b" in data or b"\r" in data or b"\0" in data
+
+
+def breaks(words: bytes, quoted: bool) -> bool:
     """Whether what a user sent sends the line another way."""
-    if quoted:
-        for escape in _SAFE_ESCAPES:
-            if b"\\" not in words:
-                break
-            words = words.replace(escape, b"")
-        return _BREAKING.search(words) is not None or b" across cluster]" in words
-    return any(one in words for one in (b"\x00", b"\r", b"\x1b", b" across cluster]"))
-
-
-def learn(line: bytes, asked: Asked) -> Layout | Request | None:
-    """Return the shape of a line, None for lines that must be read one by one."""
-    base = read(line)
-    if base is None or base.record.kind not in ("stats", "access", "request"):
-        return None
-    stamp = _TIME.search(line, 0, _TIME_REACH)
-    outer = None
-    if base.line.time is not None and (outer := _outer(line, base)) is None:
-        return None
-    if bool(base.record.time_known) != (stamp is not None or outer is not None):
-        return None
-    if stamp is not None and not _tells(line, base, stamp):
-        return None
-    if base.record.kind == "request":
-        return _request(line, base, stamp, outer) if stamp is not None else None
-    return _template(line, base, stamp, outer, asked) if len(line) <= LONGEST else None
-
-
-def _outer(line: bytes, base: Reading) -> re.Match[bytes] | None:
-    """Find the time in a line that is its envelope's: the one that moves it."""
-    for found in _OUTER.finditer(line):
-        other = line[: found.start(1)] + b"04:05:06" + line[found.end(3) :]
-        moved = read(other)
-        time = epoch(other[found.start() : found.end()].decode())
-        if moved is not None and moved.line.time == time and same(base, moved, text=base.record.text):
-            return found
-    return None
-
-
-def _tells(line: bytes, base: Reading, stamp: re.Match[bytes]) -> bool:
-    """Whether the time found in a line is the one that its record has."""
-    moved = read(line[: stamp.start(4)] + b"04:05:06" + line[stamp.end(6) :])
-    if moved is None or not same(base, moved, text=base.record.text):
-        return False
-    hour, minute, second = map(int, stamp.group(4, 5, 6))
-    ahead = 4 * 3600 + 5 * 60 + 6 - (hour * 3600 + minute * 60 + second)
-    time, before = moved.record.time, base.record.time
-    return time is not None and before is not None and time - before == ahead
-
-
-def _template(
-    line: bytes, base: Reading, stamp: re.Match[bytes] | None, outer: re.Match[bytes] | None, asked: Asked
-) -> Layout | None:
-    record, text = base.record, base.record.text
-    numbers = [number.span() for number in _NUMBER.finditer(line)]
-    if _STRANGE.search(text.encode()) or len(numbers) > _MOST_NUMBERS:
-        return None
-    free = _free(text, record.kind)
-    told = asked.stats(record) if record.kind == "stats" else None
-    if record.kind == "stats" and (told is None or not told.values):
-        return None
-    values = values_of(record, told, free, asked.stats) if told is not None else []
-    events = events_of(record, free, asked)
-    if values is None or events is None:
-        return None
-    places = _places(line, base, numbers, free)
-    if places is None or not _holds(line, base, numbers, free, places):
-        return None
-    for value in values:
-        if value.whole >= 0:
-            value.whole = places[value.whole]
-        if value.fraction >= 0:
-            value.fraction = places[value.fraction]
-    at = {start: number for number, (start, _) in enumerate(numbers)}
-    loose = set(places.values())
-    first = -1 if stamp is None else at[stamp.start()]
-    if stamp is not None:
-        loose |= set(range(first, at[stamp.start(6)] + 1))
-    wrap = None
-    if outer is not None and base.line.time is not None:
-        hour, minute, second = map(int, outer.group(1, 2, 3))
-        fraction = -1 if outer[4] is None else at[outer.start(4)]
-        whole = epoch((line[outer.start() : outer.end(3)] + outer[5]).decode())
-        if whole is None:
-            return None
-        wrap = at[outer.start(1)], whole - (hour * 3600 + minute * 60 + second), fraction
-        loose |= {wrap[0], wrap[0] + 1, wrap[0] + 2, fraction}
-    shape = _shape(base)
-    shape.answered = record.kind == "access" and '" 200' in text and "POST " in text
-    shape.events = tuple(events)
-    if outer is None and _plain(line, text):
-        shape.text = len(line) - len(text.encode())
-    return Layout(
-        shape, _NUMBER.sub(b"0", line),
-        fixed=tuple((number, line[slice(*span)]) for number, span in enumerate(numbers) if number not in loose),
-        stamp=first, dated=stamp is not None and stamp[1] is not None, outer=wrap,
-        group=told.group if told is not None else (), values=tuple(values),
-    )  # fmt: skip
-
-
-def _plain(line: bytes, text: str) -> bool:
-    """Whether a line ends with its record's text as it is."""
-    return line.endswith(text.encode()) and b"\x1b" not in line
-
-
-def _shape(base: Reading) -> Shape:
-    record, inner = base.record, base.line
-    return Shape(
-        record.kind, record.dialect, record.level if record.kind == "access" else "",
-        SkippingReader().tag_of(inner.text), inner.stream, inner.envelope, inner.time is not None,
-        process=record.process, ranks=record.ranks,
-    )  # fmt: skip
-
-
-def _free(text: str, kind: str) -> dict[int, tuple[int, int]]:
-    """Return the numbers of a text that may be any: none that is a part of a name."""
-    # What an access line says behind its address stands still.
-    still = text.find(' - "') if kind == "access" else len(text)
-    return {
-        number: found.span()
-        for number, found in enumerate(re.finditer("[0-9]+", text))
-        if found.start() < still and not _NAMED.search(text[max(0, found.start() - 8) : found.start()])
-    }
-
-
-def _places(
-    line: bytes, base: Reading, numbers: list[tuple[int, int]], free: Mapping[int, tuple[int, int]]
-) -> dict[int, int] | None:
-    """Return which number of the line each free one of its record's text is."""
-    text = base.record.text
-    if _plain(line, text):
-        offset = len(line) - len(text.encode())
-        at = {start: number for number, (start, _) in enumerate(numbers)}
-        return {number: at[start + offset] for number, (start, _) in free.items()}
-    starts = {start: number for number, (start, _) in free.items()}
-    found: dict[int, int] = {}
-    for place, span in enumerate(numbers):
-        moved = read(put(line, [span], b"7305182"))
-        start = moved.record.text.find("7305182") if moved is not None else -1
-        if moved is not None and start in starts and starts[start] not in found:
-            other = changed(text, {start: free[starts[start]]}, b"7305182")
-            if same(base, moved, text=other):
-                found[starts[start]] = place
-    return found if len(found) == len(free) else None
-
-
-def _holds(
-    line: bytes, base: Reading, numbers: list[tuple[int, int]], free: Mapping[int, tuple[int, int]],
-    places: Mapping[int, int],
-) -> bool:  # fmt: skip
-    """Whether nothing but the text changes when all free numbers are others."""
-    spans = sorted(numbers[place] for place in places.values())
-    for digits in TRIALS:
-        moved = read(put(line, spans, digits))
-        if moved is None or not same(base, moved, text=changed(base.record.text, free, digits)):
-            return False
-        if moved.record.time != base.record.time:
-            return False
-    return True
-
-
-def _request(line: bytes, base: Reading, stamp: re.Match[bytes], outer: re.Match[bytes] | None) -> Request | None:
-    asks = _REQUEST.search(line)
-    end = line.rfind(REQUEST_END)
-    words = base.record.text.encode()
-    quoted = not line.endswith(words)
-    if quoted and json.dumps(base.record.text, ensure_ascii=False)[1:-1].encode() not in line:
-        return None
-    # The year, which vLLM does not print, would have to be compared too.
-    if asks is None or end < asks.end() or base.record.dialect != "vllm" or stamp[1] is not None:
-        return None
-    if not words.endswith(REQUEST_END) or stamp.end() > asks.start() or _breaks(line[asks.end() : end], quoted):
-        return None
-    head = _written(line, 0, asks.start(), stamp, outer) + _REQUEST_FORM
-    tail = _written(line, end, len(line), stamp, outer) + rb"\Z"
-    found = Request(_shape(base), re.compile(head), re.compile(tail), quoted)
-    return found if len(line) - end <= _TAIL and found.times(line, 0, len(line)) is not None else None
-
-
-def _written(line: bytes, at: int, stop: int, stamp: re.Match[bytes], outer: re.Match[bytes] | None) -> bytes:
-    """Write a part of a line as an expression: it stands still but for the times in it."""
-    spans = [(stamp.span(), rb"(?P<stamp>[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})")]
-    if outer is not None:
-        spans.append((outer.span(), b"(?P<outer>" + _OUTER_FORM + re.escape(outer[5]) + b")"))
-    made = b""
-    for (start, end), form in sorted(spans):
-        if at <= start and end <= stop:
-            made += re.escape(line[at:start]) + form
-            at = end
-    return made + re.escape(line[at:stop])
+    if not quoted or _RAY in words:
+        return strange(words)
+    for escape in _SAFE_ESCAPES:
+        if b"\\" not in words:
+            break
+        words = words.replace(escape, b"")
+    return _BREAKING.search(words) is not None
