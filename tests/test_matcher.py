@@ -10,8 +10,8 @@ import pytest
 
 from diagnoser.model import Record
 from diagnoser.rules.matcher import Matcher
-from diagnoser.rules.overdue import MOST_LINES, TIME_LIMIT
 from diagnoser.rules.model import EventSpec
+from diagnoser.rules.overdue import MOST_LINES, TIME_LIMIT
 from diagnoser.rules.template import parse_template
 from diagnoser.table import Origin
 

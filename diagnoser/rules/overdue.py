@@ -12,7 +12,7 @@ from diagnoser.values import dataclass
 
 #: Seconds one pattern may take on one line. Log text is hostile; a pattern that runs longer counts as no match.
 TIME_LIMIT = 0.05
-#: Lines on which one pattern may run out of time in one reading: of a log with a million such lines it would take hours.
+#: Lines on which one pattern may run out of time in one reading: a million such lines would take hours.
 MOST_LINES = 20
 
 
@@ -31,8 +31,9 @@ class Late:
         lines = "one line" if self.count == 1 else f"{self.count} lines"
         end = ", so that it was given up" if self.count >= MOST_LINES else ""
         return (
-            f"line {self.first.line}: the pattern of the event '{self.spec.name}' ({place.file}:{place.line}) took longer "
-            f"than {TIME_LIMIT * 1000:.0f} ms on {lines}{end}: it counts as no match, and what needs it may be missing"
+            f"line {self.first.line}: the pattern of the event '{self.spec.name}' ({place.file}:{place.line}) took "
+            f"longer than {TIME_LIMIT * 1000:.0f} ms on {lines}{end}: it counts as no match, and what needs it may be "
+            "missing"
         )
 
 
