@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import diagnoser
 from diagnoser import figures, needed
 from diagnoser.comparing.odd import odd
-from diagnoser.evidence import drift
+from diagnoser.evidence import drift, possible
 from diagnoser.findings import (
     SCHEMA_VERSION,
     Answered,
@@ -140,7 +140,7 @@ def _notes(judgement: Judgement, knowledge: Knowledge) -> list[str]:
     notes = [note.reason for note in said if note.state == "pass"]
     notes += figures.disagreements(run, knowledge.titles, say)
     notes += [say(text).format(**fields) for text, fields in run.assumed]
-    notes += drift.sentences(run, say)
+    notes += drift.sentences(run, say) + possible.sentences(run, say)
     if run.version and run.engine in ("vllm", "sglang"):
         newest = knowledge.catalog.newest(run.engine) or ""
         here, last = parse_version(run.version), parse_version(newest)

@@ -9,6 +9,8 @@ from diagnoser.figurerows import FigureRow, Objective, Setting, SpreadRow
 from diagnoser.values import dataclass, field
 
 SCHEMA_VERSION = "1.2"
+#: Where the pages of the rules lie, each under its stage.
+PAGES = "https://github.com/diagnoser/diagnoser/blob/main/docs/rules"
 
 
 @dataclass(slots=True)

@@ -27,9 +27,8 @@ class Problem:
 class Line:
     """One line as the server wrote it, after the runtime's envelope was peeled off.
 
-    ``time`` is the envelope's own time in epoch seconds UTC (None when it has none). ``stream`` names the writer
-    (pod/container, compose service; "" for a bare log): lines of one stream form one history. ``number`` is the
-    physical line in the source; pieces split off one (carriage returns) share it.
+    ``time``: the envelope's own, epoch seconds UTC. ``stream``: the writer (pod/container, compose service, journald
+    unit; "" for a bare log), whose lines form one history. ``number``: the physical line, which its pieces share.
     """
 
     source: str
@@ -189,7 +188,7 @@ class Residue:
 
 @dataclass(slots=True)
 class Drift:
-    """Statistics lines with a field that no version read prints; without a ``label`` they cannot be read at all."""
+    """Statistics lines with a field that no version prints, or a figure that cannot be; no ``label``: unreadable."""
 
     label: str
     origin: Origin
@@ -239,6 +238,7 @@ class Run:
     requests: list[Requests] = field(default_factory=list)
     assumed: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     drift: dict[str, Drift] = field(default_factory=dict)
+    odd: dict[str, Drift] = field(default_factory=dict)
 
     def says_something(self) -> bool:
         """Whether anything in it was understood: a message, a statistic, a setting."""

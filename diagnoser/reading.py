@@ -98,6 +98,7 @@ def read(
     prints on its statistics lines.
     """
     collector = Collector(vocabulary, matcher, Readers(), compute, engine, dest=dest, known=known)
+    matcher.overdue.clear()
     inputs = [(_read_log if one.kind == "log" else _read_trace)(one, collector, window) for one in sources]
     inputs += [_take(one, collector, window) for one in gathered]
     runs = collector.finish()
@@ -106,6 +107,7 @@ def read(
         # Where nobody spoke at all the report says so itself.
         if heard and one.kind == "log" and one.lines and one.name not in heard and not one.problems:
             one.problems.append("no line of it is an inference server's: left out")
+    matcher.overdue.tell(inputs)
     return runs, inputs
 
 

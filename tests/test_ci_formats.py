@@ -76,6 +76,13 @@ def test_ordinary_reports(name: str) -> None:
 
 
 class TestSarif:
+    def test_every_rule_leads_to_its_page(self) -> None:
+        [run] = json.loads(render("sarif"))["runs"]
+        root = Path(__file__).parents[1]
+        for rule in run["tool"]["driver"]["rules"]:
+            assert rule["helpUri"].startswith("https://") and "/docs/rules/" in rule["helpUri"]
+            assert (root / "docs/rules" / rule["helpUri"].partition("/docs/rules/")[2]).is_file()
+
     def test_result(self) -> None:
         one = formatchecks.sarif(render("sarif", fail_on="warning", exit_code=1))
         result = one["results"][0]
@@ -172,8 +179,22 @@ class TestJunit:
     )
     def test_failed_from_the_level_on(self, level: str, failed: int) -> None:
         states = formatchecks.junit(render("junit", fail_on=level))
-        assert list(states.values()).count("failure") == failed
+        rules = [state for name, state in states.items() if not name.startswith("diagnose.checklist ")]
+        assert rules.count("failure") == failed
         assert states["diagnose.memory memory.kv_cache_exhausted"] == ("failure" if failed else "passed")
+
+    def test_the_checklist_is_a_suite_of_its_own(self) -> None:
+        """Its points are advice: what is not kept fails where findings of level info do."""
+        points = report().checklist
+        assert {one.state for one in points} >= {"pass", "fail"}
+        states = {"pass": "passed", "n/a": "skipped", "unknown": "skipped"}
+        for level, failed in (("info", "failure"), ("warning", "passed"), ("never", "passed")):
+            out = render("junit", fail_on=level)
+            got = formatchecks.junit(out)
+            for one in points:
+                assert got[f"diagnose.checklist {one.id} {one.title}"] == {**states, "fail": failed}[one.state]
+            assert f'<testsuite name="checklist" tests="{len(points)}"' in out
+        assert 'name="checklist"' not in render("junit", empty())
 
     def test_could_not_look_is_no_pass(self) -> None:
         given = dataclasses.replace(report(), clear=["cache.prefix_disabled"])

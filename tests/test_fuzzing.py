@@ -39,12 +39,19 @@ def test_a_number_is_an_input() -> None:
 
 # -- what fuzzing found, each in the form that was left of it
 
+#: A zip whose only member has no name: the end of the archive, the entry, what is packed.
+NAMELESS = (
+    b"PK\x03\x04\x14" + b"\0" * 21 + b"\0\0\0\0" + b"PK\x01\x02\x14\x03\x14" + b"\0" * 39 + b"PK\x05\x06" + b"\0" * 4
+    + b"\1\0\1\0" + (46).to_bytes(4, "little") + (30).to_bytes(4, "little") + b"\0\0"
+)  # fmt: skip
+
 #: (target, input): everything here raised, or took seconds, once.
 FOUND = [
     ("records", b"2026-03-08T10:00:04.00" + b" " * 50_000 + b"0451696Z usage: x"),
     ("records", b"2026-11-29T12:00:00.1.2Z stdout F x"),
     ("records", b"[2026-03-01 12:34:56]" + b"\t" * 50_000 + b"ready"),
     ("templates", b""),
+    ("sources", NAMELESS),
     ("expressions", b" or ".join([b"run.served"] * 3000)),
     ("expressions", b"(" * 500 + b"1" + b")" * 500),
     ("traces", b"Metric,avg,min,max\r\nTime To F\r" + b" " * 3000 + b"\rx,8,7\r\n"),

@@ -208,3 +208,73 @@ def test_nuls_and_wrong_encodings_between_lines(tmp_path: Path) -> None:
     for number in range(len(lines), 0, -6):
         lines.insert(number, odd[number // 6 % 5])
     assert "memory.gpu_oom_runtime" in ids(diagnose(tmp_path, b"\n".join(lines)))
+
+
+# -- patterns of rules that take too long
+
+SLOW = """\
+title: Words of a gate in a row
+stage: platform
+severity: warning
+status: experimental
+gain: 1
+source: ["gate.py"]
+events:
+  gate.row:
+    title: words in a row
+    any: "the gate is {{a}}, {{b}}, {{c}}, {{d}}; shut"
+    source: gate.py
+    role: root
+when: gate.row
+meaning: The gate says so.
+impact: "requests are refused"
+false_positives: None known.
+remedies:
+  - action: "Open the gate"
+verify: it is open
+examples:
+  fires:
+    - name: the words
+      log:
+        - "INFO {{t}} [api_server.py:1] vLLM API server version 0.9.2"
+        - "ERROR {{t}} [gate.py:1] the gate is 1, 2, 3, 4; shut"
+  silent:
+    - name: {name}
+      log:
+        - "INFO {{t}} [api_server.py:1] vLLM API server version 0.9.2"
+        - "ERROR {{t}} [gate.py:1] {line}"
+"""
+HOSTILE = "the gate is " + ", " * 1500
+
+
+def slow_rule(folder: Path, name: str, line: str) -> Path:
+    path = folder / "rules" / "platform" / "slow_gate.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(SLOW.format(name=name, line=line))
+    return path
+
+
+def test_a_users_pattern_that_runs_out_of_time_is_named_in_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = slow_rule(tmp_path, "another word", "the gate is open")
+    log = tmp_path / "server.log"
+    log.write_bytes(encoded([*logs.vllm_start(), *[vllm(50, HOSTILE)] * 3]))
+    out = tmp_path / "out.json"
+    command = ["--rules", str(tmp_path / "rules"), "--cache-dir", "none", "--exit-zero", "--format", "json"]
+    start = time.process_time()
+    assert main([*command, "-o", str(out), str(log)]) == 0
+    assert time.process_time() - start < 20
+    [problem] = json.loads(out.read_text())["inputs"][0]["problems"]
+    assert problem.startswith("line 10: the pattern of the event 'gate.row'") and "on 3 lines" in problem
+    assert f"{rule}:10" in problem
+    capsys.readouterr()
+
+
+def test_a_pattern_that_runs_out_of_time_on_its_own_example_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = slow_rule(tmp_path, "words without an end", HOSTILE)
+    assert main(["rules", "test", str(rule)]) == 1
+    said = capsys.readouterr().out
+    assert "FAIL: line 2: the pattern of the event 'gate.row'" in said and f"{rule}:10" in said

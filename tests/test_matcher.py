@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from diagnoser.model import Record
-from diagnoser.rules.matcher import TIME_LIMIT, Matcher
+from diagnoser.rules.matcher import Matcher
 from diagnoser.rules.model import EventSpec
+from diagnoser.rules.overdue import MOST_LINES, TIME_LIMIT
 from diagnoser.rules.template import parse_template
 from diagnoser.table import Origin
 
@@ -131,6 +132,20 @@ def test_hostile_lines_end_in_time() -> None:
     before = time.perf_counter()
     assert names(matcher, text) == []
     assert time.perf_counter() - before < TIME_LIMIT * 40
+
+
+def test_a_pattern_that_runs_out_of_time_is_told_and_given_up() -> None:
+    matcher = Matcher([event("slow", "the gate is {a}, {b}, {c}, {d}; shut")])
+    text = "the gate is " + ", " * 5_000
+    assert matcher.overdue.sentences() == []
+    before = time.process_time()
+    for _ in range(10 * MOST_LINES):
+        assert names(matcher, text) == []
+    assert time.process_time() - before < TIME_LIMIT * MOST_LINES * 4
+    [told] = matcher.overdue.sentences()
+    assert "event 'slow'" in told and "line 7" in told and f"{MOST_LINES} lines, so that it was given up" in told
+    matcher.overdue.clear()
+    assert names(matcher, "the gate is 1, 2, 3, 4; shut") == ["slow"]
 
 
 def test_a_field_reaches_only_so_far_and_a_match_deep_in_a_long_line_is_found() -> None:

@@ -20,7 +20,7 @@ from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Series
 from diagnoser.rules.loader import load
 from diagnoser.rules.model import EventSpec, RuleBase
-from diagnoser.rules.standing import Standing
+from diagnoser.rules.standing import Upkeep
 from diagnoser.rules.template import parse_template
 from diagnoser.values import replace
 from tools.releases import registry
@@ -89,7 +89,7 @@ def test_wrong_words_get_one_line(words, says, capsys):
 
 @pytest.mark.parametrize("engine", CATALOG.engines())
 def test_the_newest_version_breaks_no_stable_rule(base, engine):
-    found = Standing(base, CATALOG.vocabulary(), CATALOG, engine, CATALOG.newest(engine)).breaks()
+    found = Upkeep(base, CATALOG.vocabulary(), CATALOG, engine, CATALOG.newest(engine)).breaks()
     assert not [one for one in found if one.breaks and one.stable]
 
 
@@ -100,10 +100,10 @@ def test_a_message_that_is_gone_breaks_a_rule_that_has_nothing_else(base):
     node = next(node for node in [rule.when] if node)
     mine = replace(node, op="event", args=("kv.full",))
     small = RuleBase(rules={rule.id: replace(rule, when=mine)}, events={"kv.full": gone})
-    told = Standing(small, CATALOG.vocabulary(), CATALOG, "vllm", "0.33.0").breaks()
+    told = Upkeep(small, CATALOG.vocabulary(), CATALOG, "vllm", "0.33.0").breaks()
     assert [(one.rule, one.kind, one.breaks) for one in told] == [("platform.mine", "message", True)]
     assert "0.8.5" in told[0].reason
-    assert not Standing(small, CATALOG.vocabulary(), CATALOG, "vllm", "0.8.5").breaks()
+    assert not Upkeep(small, CATALOG.vocabulary(), CATALOG, "vllm", "0.8.5").breaks()
 
 
 def test_a_metric_that_is_gone_names_its_heir(base):
@@ -112,7 +112,7 @@ def test_a_metric_that_is_gone_names_its_heir(base):
     vocabulary = vocabulary._replace(series={**vocabulary.series, "mine": series})
     rule = replace(base.rules["platform.port_in_use"], status="stable", remedies=())
     rule = replace(rule, when=replace(rule.when, op="series", args=("mine",)))
-    told = Standing(RuleBase(rules={rule.id: rule}), vocabulary, CATALOG, "sglang", "0.5.23").breaks()
+    told = Upkeep(RuleBase(rules={rule.id: rule}), vocabulary, CATALOG, "sglang", "0.5.23").breaks()
     assert [(one.kind, one.nearest, one.breaks) for one in told] == [("sample", "sglang:queue_time_seconds", True)]
 
 
@@ -121,7 +121,7 @@ def test_a_flag_that_is_gone_breaks_a_rule_without_another_remedy(base):
     flags = tuple(one for one in rule.remedies if ("vllm", "--guided-decoding-backend") in one.flag)
     assert flags
     small = RuleBase(rules={rule.id: replace(rule, remedies=flags[:1])}, events=base.events, symptoms=base.symptoms)
-    told = [one for one in Standing(small, CATALOG.vocabulary(), CATALOG, "vllm", "0.33.0").breaks() if one.breaks]
+    told = [one for one in Upkeep(small, CATALOG.vocabulary(), CATALOG, "vllm", "0.33.0").breaks() if one.breaks]
     assert [(one.kind, one.name, one.nearest) for one in told] == [
         ("flag", "--guided-decoding-backend", "--structured-outputs-config.backend")
     ]

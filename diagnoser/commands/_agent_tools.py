@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from diagnoser.commands import _errors
-from diagnoser.commands._agent import Agent
+from diagnoser.commands._agent import MESSAGE, Agent, cut
 
 _Paths = Annotated[list[str], Field(description="files, folders or archives, all of one incident")]
 _Side = Annotated[list[str], Field(description="inputs of one side, or saved JSON reports")]
@@ -65,4 +65,4 @@ class Tools:
         except Exception as error:
             if not _errors.expected(error):
                 raise
-            raise self._failure(_errors.message(error).removeprefix("diagnose: error: ")) from None
+            raise self._failure(cut(_errors.message(error).removeprefix("diagnose: error: "), MESSAGE)) from None

@@ -35,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
     knowledge = Knowledge(options)
     chosen = _chosen(args.what, knowledge.base)
 
-    results = run_examples(knowledge.base, lambda example: played(example, options, knowledge).report, chosen)
+    late = knowledge.matcher.overdue.sentences
+    results = run_examples(knowledge.base, lambda example: played(example, options, knowledge).report, chosen, late)
     gaps = coverage(knowledge.base) if args.coverage else None
     loose = list(ungrounded(knowledge.base, knowledge.catalog)) if args.coverage else []
     _terminal.write("".join(_loose(*one) for one in loose) + _told(results, gaps, args.verbose), args.output)

@@ -13,7 +13,7 @@ from diagnoser.knowledge.catalog_diff import diff as differences
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.words import hint
 from diagnoser.reports.safe import line
-from diagnoser.rules.standing import Break, Standing
+from diagnoser.rules.standing import Break, Upkeep
 
 _SIGNS = {"added": "+", "removed": "-"}
 
@@ -57,7 +57,7 @@ def check(args: argparse.Namespace) -> int:
     for engine in engines:
         version = args.engine_version or catalog.newest(engine) or ""
         try:
-            standing = Standing(base, vocabulary, catalog, engine, version)
+            standing = Upkeep(base, vocabulary, catalog, engine, version)
         except ValueError as error:
             raise CommandError(f"catalog check: {error}") from None
         found = standing.breaks()

@@ -9,7 +9,7 @@ from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.versions import VersionList
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.rules.model import RuleBase
-from diagnoser.rules.standing import Standing
+from diagnoser.rules.standing import Upkeep
 
 _HEAD = """\
 # Versions
@@ -79,7 +79,7 @@ def _standing(catalog: Catalog, base: RuleBase, vocabulary: Vocabulary) -> str:
     ]
     for engine in catalog.engines():
         version = catalog.newest(engine) or ""
-        found = Standing(base, vocabulary, catalog, engine, version).breaks()
+        found = Upkeep(base, vocabulary, catalog, engine, version).breaks()
         broken = sorted({one.rule for one in found if one.breaks})
         weaker = sorted({one.rule for one in found} - set(broken))
         out.append(f"| {engine} | {version} | {', '.join(broken) or 'none'} | {', '.join(weaker) or 'none'} |")

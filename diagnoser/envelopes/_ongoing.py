@@ -30,7 +30,7 @@ class OngoingPeeler(Peeler):
 
     def flush(self) -> list[Line]:
         """Return what never ended, at the end of the input."""
-        lines = [line for held in self._joiner.flush() for line in self._resume(held)]
+        lines = list(self._ended())
         if self._joiner.cuts:
             text = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
             self.problems.append(Problem("", None, text))

@@ -64,8 +64,7 @@ class Peeler:
             else:
                 seen["bare"] += 1
                 yield Line(source, number, text, None, "", "bare")
-        for held in self._joiner.flush():
-            yield from self._resume(held)
+        yield from self._ended()
         if self._joiner.cuts:
             problem = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
             self.problems.append(Problem(source, None, problem))
@@ -90,6 +89,20 @@ class Peeler:
             if peeled is not None and peeled.weak:
                 self._trust(peeled)
         return chain(ahead, raw)
+
+    def _ended(self) -> Iterator[Line]:
+        """Yield what never ended: the last word of a process.
+
+        In an envelope that this input has not got it is what somebody quotes, and here, at the end of the log, it would
+        be read as the server's.
+        """
+        usual = max(self.seen, key=self.seen.__getitem__, default="")
+        for held in self._joiner.flush():
+            if self._title(held.names) == usual:
+                yield from self._resume(held)
+            else:
+                text = "the piece of a line that never ends has another envelope than most lines; it was left out"
+                self.problems.append(Problem(held.source, held.number, text))
 
     def _resume(self, held: Unfinished) -> list[Line]:
         """Go on with a joined line, which may hold further envelopes; ``seen`` has counted its lines."""

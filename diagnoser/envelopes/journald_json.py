@@ -25,6 +25,8 @@ SAMPLES: list[Sample] = [
     ('{"_TRANSPORT":"kernel","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"NVRM: Xid"}', "NVRM: Xid", None, "kernel"),
     ('{"CONTAINER_NAME":"vllm","CONTAINER_PARTIAL_MESSAGE":"true","_SYSTEMD_UNIT":"docker.service","MESSAGE":"half "}',
      "half ", None, "vllm"),
+    ('{"_TRANSPORT":"stdout","_LINE_BREAK":"line-max","_SYSTEMD_UNIT":"vllm.service","MESSAGE":"48 KiB of it "}',
+     "48 KiB of it ", None, "vllm"),
 ]  # fmt: skip
 
 
@@ -44,7 +46,8 @@ def peel(text: str) -> Peeled | None:
         message,
         _time(value.get("__REALTIME_TIMESTAMP")),
         stream,
-        partial=value.get("CONTAINER_PARTIAL_MESSAGE") == "true",
+        # journald itself cuts what a unit prints at 48 KiB (LineMax=) and says so.
+        partial=value.get("CONTAINER_PARTIAL_MESSAGE") == "true" or value.get("_LINE_BREAK") == "line-max",
         key=stream,
     )
 

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from diagnoser.evidence.metered import Meter, Metered
+from diagnoser.evidence.possible import Possible
 from diagnoser.evidence.scrapes import by_server
 from diagnoser.evidence.telemetry import Telemetry, in_clock
 from diagnoser.evidence.whose import AROUND, elsewhere, run_at, spoken_of
 from diagnoser.knowledge.labels import LabelMap
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
-from diagnoser.model import Fact, Run
+from diagnoser.model import Drift, Fact, Run
 from diagnoser.observations import Claim, Measure, Page, Requests, Scatter
 from diagnoser.table import NAN, Origin, Places, Table
 
@@ -36,11 +37,13 @@ class Beside:
         self._vocabulary = vocabulary
         self._engine = engine
         self._kinds = {name: series.kind for name, series in vocabulary.series.items()}
+        self._possible = Possible(vocabulary)
         self._labels: dict[str, LabelMap] = {}
         self._meter: Meter | None = None
         self._pages: list[Page] = []
         self._measured: list[Measure | Scatter | Claim | Requests] = []
         self._telemetry = Telemetry(self._kinds)
+        self._odd: dict[str, Drift] = {}
 
     def any(self) -> bool:
         """Whether anything was read beside logs."""
@@ -56,6 +59,7 @@ class Beside:
             self._pages.append(one)
         elif isinstance(one, Measure) and one.medium == "gpu":
             values, places = self._values(one)
+            values = self._possible.row(values, one.origin, one.text, self._odd)
             if values:
                 self._telemetry.take(one, values, places)
         else:
@@ -88,6 +92,7 @@ class Beside:
             if not runs:
                 runs.append(_new_run(self._engine, "", first))
             self._telemetry.deal(runs, AROUND)
+            runs[0].odd |= self._odd
 
     def forget(self, seconds: float, most: int) -> None:
         """Of each address keep the pages of the latest ``seconds``, two at least and ``most`` at most."""
@@ -130,6 +135,7 @@ class Beside:
             _note_source(run, one.spread.source)
             return
         values, places = self._values(one)
+        values = self._possible.row(values, one.origin, one.text, run.odd)
         if values:
             key = (one.medium, one.group)
             if key not in run.tables:
@@ -190,6 +196,7 @@ def _give(run: Run, one: Metered) -> None:
         run.facts.setdefault(name, fact)
     if one.writer == run.engine:
         run.exposed |= one.names
+    run.odd |= one.odd
     for source in one.sources:
         _note_source(run, source)
 

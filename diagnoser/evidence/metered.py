@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence, Set
 from math import isfinite
 
 from diagnoser.evidence.growth import View, histogram
+from diagnoser.evidence.possible import Possible
 from diagnoser.evidence.scrapes import Labels, Scrapes
 from diagnoser.knowledge.metricref import MetricRef, key, parse_ref
 from diagnoser.knowledge.vocabulary import Series, Vocabulary
-from diagnoser.model import Fact
+from diagnoser.model import Drift, Fact
 from diagnoser.spread import Spread
 from diagnoser.table import NAN, Group, Origin, Table
 from diagnoser.values import dataclass, field
@@ -41,6 +42,7 @@ class Metered:
     facts: dict[str, Fact] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     names: frozenset[str] = frozenset()
+    odd: dict[str, Drift] = field(default_factory=dict)
 
 
 class Meter:
@@ -48,6 +50,7 @@ class Meter:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._kinds = {name: series.kind for name, series in vocabulary.series.items()}
+        self._possible = Possible(vocabulary)
         self._series: dict[str, list[tuple[Series, list[MetricRef]]]] = {}
         self._facts: dict[str, list[tuple[str, str, list[MetricRef]]]] = {}
         for series in vocabulary.series.values():
@@ -110,7 +113,14 @@ class Meter:
             for ref in refs:
                 found = view.mean(at, ref, group) if series.kind == "spread" else view.number(at, ref, group, series)
                 if found is not None and abs(found[0]) <= MOST:  # next to nothing under a share makes it endless
-                    values[series.name] = found[0] * ref.scale
+                    value = found[0] * ref.scale
+                    line, text = (found[1].line, found[1].text) if found[1] is not None else (1, "")
+                    # What two counters make over a while may be: requests begin in one and end in another.
+                    if not (ref.over or ref.form or self._possible.holds(series.name, value)):
+                        origin = Origin(view.scrapes.pages[at].source, line)
+                        self._possible.note(out.odd, series.name, value, origin, text)
+                        break
+                    values[series.name] = value
                     if found[1] is not None and found[1].line:
                         places[series.name] = (found[1].line, found[1].text)
                     break

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from diagnoser.evidence import drift
+from diagnoser.evidence.possible import Possible
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Gap, Record, Rows, Run
@@ -67,6 +69,7 @@ class Sampler:
         #: Labels of a line to those among them that nobody knows; empty for every log of a version that was read.
         self._strange: dict[tuple[str, ...], list[str]] = {}
         self._fresh = False
+        self._possible = Possible(vocabulary)
         self._combine = {name: one.combine for name, one in vocabulary.series.items() if one.combine}
 
     def values(self, stats: StatsLine) -> dict[str, float]:
@@ -102,6 +105,8 @@ class Sampler:
             part = {name: values[label] for name, label in layout.first}
             for name, label, combine in layout.more:
                 part[name] = combined(combine, part[name], values[label])
+            for name, column in part.items():
+                part[name] = self._possible.column(name, column, partial(_line, gap, rows, places), run.odd)
             for label in self._strange.get(tuple(values), ()):
                 first = int(places[0])
                 origin = Origin(gap.source, gap.line + int(rows.at[first]))
@@ -132,6 +137,7 @@ class Sampler:
         row = self.values(stats)
         if self._fresh or self._strange:
             row = self._drift(run, record, stats, row)
+        row = self._possible.row(row, record.origin, record.text, run.odd)
         if row:
             table = self._table(run, stats.group)
             if table is not None:
@@ -153,3 +159,9 @@ class Sampler:
             if label in stats.values and label in run.drift:
                 row[label] = stats.values[label]
         return row
+
+
+def _line(gap: Gap, rows: Rows, places: Any, row: int) -> tuple[Origin, str]:
+    """Return where a row of a part of a gap stands, and its line."""
+    at = int(places[row])
+    return Origin(gap.source, gap.line + int(rows.at[at])), rows.texts([at])[0]()

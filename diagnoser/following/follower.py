@@ -189,6 +189,7 @@ class Follower:
             told[0].problems.append(
                 f"{self._collector.passed_over:,} records of more than {MOST_STREAMS} writers were passed over"
             )
+        self._knowledge.matcher.overdue.tell(told)
         return [*told, *self._beside, *self._scraped.values()]
 
     def _add(self, name: str, records: Iterable[Record]) -> None:

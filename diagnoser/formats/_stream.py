@@ -41,6 +41,25 @@ class Stream:
                     del opened[tag]
 
 
+class Quotes(dict[Quote, Stream]):
+    """Requests whose text goes on, with their streams; one of a stream at most."""
+
+    def begin(self, request: Open, line: Line, stream: Stream) -> None:
+        """Note that a request goes on behind its first line."""
+        if stream.quote is None:
+            stream.quote = Quote(request, line)
+            self[stream.quote] = stream
+
+    def of(self, line: Line, stream: Stream) -> Quote | None:
+        """Return the request that a line may be in: its stream's, or one around it, as users paste wrapped logs."""
+        return stream.quote or next((one for one in self if one.encloses(line)), None)
+
+    def close(self, quote: Quote) -> Quote:
+        """Forget a request and return it."""
+        self.pop(quote).quote = None
+        return quote
+
+
 class Streams(dict[str, Stream]):
     """Streams by name, made when asked for; those beyond ``MOST`` share one, so that memory is bounded."""
 

@@ -22,7 +22,8 @@ _KNOWN = lazily(
     r"NVRM: |nvidia-\w+: |nvidia-nvlink: |oom-kill:|oom_reaper: |Out of memory: Kill|Memory cgroup out of memory: |"
     r"[\w:./ -]{1,40} invoked oom-killer: |Tasks? state \(memory values in pages\)|\[ *\d+\] +\d+ +\d+ +\d+ +\d+|"
     r"\[ *pid *\] +uid|Tasks in \S+ are going to be killed|memory: usage \d+kB, limit|amdgpu \d{4}:|"
-    r"pcieport \S+: AER|AER: |mce: |EDAC \w+|DMAR: |AMD-Vi: |mlx5_core \S+: |Memory cgroup stats for |"
+    r"pcieport \S+: AER|AER: |mce: |EDAC \w+|DMAR: |(?:[\w-]+ [0-9a-f]{4}:[0-9a-f:.]+: )?AMD-Vi: |mlx5_core \S+: |"
+    r"Memory cgroup stats for |"
     r"INFO: task \S+ blocked for more than|watchdog: BUG: |BUG: "
 )
 _TROUBLE = lazily(

@@ -43,12 +43,19 @@ def unfinished(record: Open) -> bool:
 class Quote:
     """Lines behind an unfinished request, of which it is not known whether they are the user's or the server's."""
 
-    __slots__ = ("_size", "lines", "request")
+    __slots__ = ("_envelope", "_size", "lines", "request", "stream")
 
-    def __init__(self, request: Open) -> None:
+    def __init__(self, request: Open, line: Line) -> None:
+        """Begin with the request and its first line."""
         self.request = request
+        self.stream, self._envelope = line.stream, line.envelope
         self.lines: list[Line] = []
         self._size = 0
+
+    def encloses(self, line: Line) -> bool:
+        """Whether a line of another stream may be in the request: its stream comes of an envelope inside this one's."""
+        inside = not self.stream or line.stream.startswith(f"{self.stream}/")
+        return inside and line.envelope != self._envelope
 
     def take(self, line: Line, seen: int) -> bool | None:
         """Hold one line. True: the request ends with it and has got all lines; False: give up; None: go on."""

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from diagnoser.formats import dialects, process, progress, ray, vllm
-from diagnoser.formats._stream import Stream, Streams
+from diagnoser.formats._stream import Quotes, Stream, Streams
 from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.quoting import REQUEST_REST, Quote, quotes, unfinished
@@ -35,6 +35,7 @@ class RecordReader:
         self._streams = Streams()
         self._writers: dict[str, process.Writer] = {"": process.NOBODY}
         self._pending: deque[Open] = deque()
+        self._quotes = Quotes()
         self._count = 0
 
     def foresee(self, lines: Sequence[Line]) -> None:
@@ -50,8 +51,8 @@ class RecordReader:
             text = text.rstrip("\r\n")
         self._count += 1
         stream = self._streams[line.stream]
-        if stream.quote is not None:
-            return self._quoted(line, stream, stream.quote)
+        if self._quotes and (quoting := self._quotes.of(line, stream)):
+            return self._quoted(line, quoting)
         if line.time is None:
             if stream.width.full and self._unbroken(line, stream, text):
                 return _NOTHING
@@ -76,12 +77,12 @@ class RecordReader:
             stream.loose = None
         return False
 
-    def _quoted(self, line: Line, stream: Stream, quote: Quote) -> Sequence[Record]:
+    def _quoted(self, line: Line, quote: Quote) -> Sequence[Record]:
         """Hold a line that a user may have sent; when it turns out that none did, read what was held again."""
         verdict = quote.take(line, self._count)
         if verdict is None:
             return _NOTHING
-        stream.quote = None
+        self._quotes.close(quote)
         return self._release(_NOTHING) if verdict else self._reread(quote)
 
     def _reread(self, quote: Quote) -> list[Record]:
@@ -90,10 +91,8 @@ class RecordReader:
     def flush(self) -> Sequence[Record]:
         """Complete and return everything that is still open."""
         given: list[Record] = []
-        for stream in self._streams.values():
-            while (quote := stream.quote) is not None:
-                stream.quote = None
-                given += self._reread(quote)
+        while self._quotes:
+            given += self._reread(self._quotes.close(next(iter(self._quotes))))
         for waiting in self._pending:
             if not waiting.closed:
                 waiting.close()
@@ -188,7 +187,8 @@ class RecordReader:
         if closed or busy:
             return self._hand_over(record, stream)
         stream.bare[tag] = held = self._hold(record, stream, "")
-        stream.quote = Quote(held) if unfinished(held) else None
+        if unfinished(held):
+            self._quotes.begin(held, line, stream)
         return _NOTHING
 
     def _prefixed(self, line: Line, stream: Stream, who: process.Writer, text: str, head: Head) -> tuple[Record, ...]:

@@ -42,7 +42,7 @@ def _fields(text: str) -> dict[str, float]:
     for label, number, percent in _FIELD.findall(text):
         value = float(number)
         # A negative share is printed for a pool that keeps no rate.
-        if value >= 0:
+        if value >= 0 or not percent:
             values[label] = value / 100 if percent else value
     return values
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,7 +49,8 @@ class Series(NamedTuple):
     distribution over requests). ``log`` maps the writer (an engine, or a reader of traces) to its labels; ``{any}`` in
     a label stands for one word. ``combine`` says what to do when one line prints several of them: "max", "min", "sum",
     or "" (spellings of one field: the first in ``log`` order counts). ``metric`` maps an engine or exporter to
-    references as in metricref.py, the newest name first; the first that a page has counts.
+    references as in metricref.py, the newest name first; the first that a page has counts. What is below ``low`` or
+    above ``high`` cannot be.
     """
 
     name: str
@@ -58,6 +60,8 @@ class Series(NamedTuple):
     combine: str = ""
     log: Mapping[str, tuple[str, ...]] = _NONE
     metric: Mapping[str, tuple[str, ...]] = _NONE
+    low: float = 0.0
+    high: float = math.inf
 
 
 class FactSpec(NamedTuple):

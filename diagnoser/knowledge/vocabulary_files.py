@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -102,6 +103,15 @@ class _Entry:
                 self.faults.append(self.document.unknown((self.name, key, writer), writer, _writers(), "writer"))
         return {writer: self.names(items, (key, writer)) for writer, items in value.items()}
 
+    def bounds(self) -> tuple[float, float]:
+        """Return what a series can be: its ``range``, else anything that is not below zero."""
+        value = self.data.get("range", [0, math.inf])
+        numbers = isinstance(value, list) and all(isinstance(one, int | float) for one in value)
+        if not numbers or len(value) != 2 or not value[0] < value[1]:
+            self.fault("range", f"range must be [lowest, highest], not {value!r}")
+            return 0.0, math.inf
+        return float(value[0]), float(value[1])
+
     def metrics(self) -> dict[str, tuple[str, ...]]:
         """Return the metric references by writer; each must be readable."""
         found = self.by_writer("metric")
@@ -134,10 +144,12 @@ def _entries(path: Path, faults: list[YamlError]) -> list[tuple[str, _Entry]]:
 
 
 def _series(entry: _Entry) -> Series:
-    entry.only(("title", "unit", "kind", "combine", "log", "metric"))
+    entry.only(("title", "unit", "kind", "combine", "range", "log", "metric"))
     unit, kind = entry.text("unit", SERIES_UNITS), entry.text("kind", KINDS)
     combine = entry.text("combine", COMBINE, required=False)
-    return Series(entry.name, entry.text("title"), unit, kind, combine, entry.by_writer("log"), entry.metrics())
+    low, high = entry.bounds()
+    title, log, metric = entry.text("title"), entry.by_writer("log"), entry.metrics()
+    return Series(entry.name, title, unit, kind, combine, log, metric, low, high)
 
 
 def _fact(entry: _Entry) -> FactSpec:

@@ -1,11 +1,13 @@
 """The report as JUnit XML: every rule is a test case, so that a build server shows what was found and what not seen.
 
 Failed is a finding at or above --fail-on, skipped a rule that could not look (with what it needs), passed one that
-looked and found nothing. A finding below the level passes and says so in its output.
+looked and found nothing. A finding below the level passes and says so in its output. The checklist is a suite of its
+own: its points are advice, so that one that is not kept fails only with --fail-on info.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
@@ -40,8 +42,11 @@ class _Case:
 
 
 def render(report: Report, options: RenderOptions) -> str:
-    """Suites ``rules`` and ``inputs``. No times: equal reports give equal bytes."""
-    suites = {"rules": [*_rules(report, options.fail_on)], "inputs": [*_inputs(report)]}
+    """Suites ``rules``, ``checklist`` and ``inputs``. No times: equal reports give equal bytes."""
+    suites = {"rules": [*_rules(report, options.fail_on)]}
+    if report.checklist:
+        suites["checklist"] = [*_checklist(report, options.fail_on)]
+    suites["inputs"] = [*_inputs(report)]
     every = [case for cases in suites.values() for case in cases]
     out = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="diagnose" {_counts(every, skipped=False)}>']
     for name, cases in suites.items():
@@ -99,6 +104,23 @@ def _lines(report: Report, finding: Finding) -> Iterator[str]:
 def _proof(item: Evidence) -> str:
     where = f"{item.source}:{item.line}" if item.line else item.source
     return "  " + "  ".join(part for part in (where, item.time or "", ci.cut(item.text, _EXCERPT)) if part)
+
+
+def _checklist(report: Report, level: str) -> Iterator[_Case]:
+    """Yield a case for each point. One that is not kept is advice: it fails where findings of level info do."""
+    told: Counter[str] = Counter()
+    for point in report.checklist:
+        told[point.id] += 1
+        name = f"{point.id} {point.title}" + (f" ({told[point.id]})" if told[point.id] > 1 else "")
+        if point.state == "fail" and level == ci.LEVELS[0]:
+            yield _Case("diagnose.checklist", name, "failure", point.reason, "checklist")
+        elif point.state == "fail":
+            yield _Case("diagnose.checklist", name, lines=[f"not kept, below --fail-on {level}: {point.reason}"])
+        elif point.state == "pass":
+            yield _Case("diagnose.checklist", name, lines=[point.reason] if point.reason else [])
+        else:
+            why = "does not apply" if point.state == "n/a" else "could not look"
+            yield _Case("diagnose.checklist", name, "skipped", f"{why}: {point.reason}" if point.reason else why)
 
 
 def _inputs(report: Report) -> Iterator[_Case]:

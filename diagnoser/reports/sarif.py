@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from diagnoser.findings import Evidence, Finding, Report, RunReport
+from diagnoser.findings import PAGES, Evidence, Finding, Report, RunReport
+from diagnoser.patterns import lazily
 from diagnoser.reports import ci
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.remedytext import proposal, reasons
@@ -28,6 +29,8 @@ _RESULTS, _LOCATIONS, _TEXT = 5000, 100, 1024
 #: Notifications of each kind: a folder of unreadable files is told by its first ones.
 _TOLD = 100
 _SNIPPET = 600
+#: Ids of rules, which are the names of their pages too. Whose page there is none of, a pack's, has the help text.
+_ID = lazily(r"[a-z]+\.[a-z0-9_]+")
 _LEVELS = {"critical": "error", "warning": "warning", "info": "note"}
 _PROBLEMS = {"critical": "error", "warning": "warning", "info": "recommendation"}
 _PRECISION = {"certain": "very-high", "likely": "high", "possible": "medium"}
@@ -81,6 +84,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "name": name[:255],
         "shortDescription": {"text": title or name},
         "fullDescription": {"text": meaning or title or name},
+        **({"helpUri": f"{PAGES}/{name.replace('.', '/')}.md"} if _ID.fullmatch(name) else {}),
         "help": {
             "text": "\n".join([text for text in plain if text] + [more]),
             "markdown": "\n".join(

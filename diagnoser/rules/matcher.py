@@ -11,11 +11,9 @@ import ahocorasick_rs
 from diagnoser.model import Record
 from diagnoser.patterns import lazily
 from diagnoser.rules.model import EventSpec, Template
+from diagnoser.rules.overdue import TIME_LIMIT, Overdue
 from diagnoser.rules.template import convert
 from diagnoser.rules.tracebacks import Parts
-
-#: Seconds one pattern may take on one line. Log text is hostile; a pattern that runs longer counts as no match.
-TIME_LIMIT = 0.05
 
 #: Characters of a line that a pattern sees on either side of its anchor. Argument dumps print tens of kilobytes a line.
 REACH = 4096
@@ -70,16 +68,13 @@ class _Entry:
         self.search: Any = None
 
     def fields(self, line: str, anchor: int) -> dict[str, Any] | None:
-        """Typed fields when the pattern matches ``line``; None when it does not or takes too long."""
+        """Typed fields when the pattern matches ``line``, None when it does not. Raises TimeoutError."""
         if self.literal:
             return {}
         if self.search is None:
             self.search = _search(self.template.pattern)
         if self.watched or len(line) > _SHORT:
-            try:
-                hit = self.search(line, max(0, anchor - REACH), anchor + REACH, timeout=TIME_LIMIT)
-            except TimeoutError:
-                return None
+            hit = self.search(line, max(0, anchor - REACH), anchor + REACH, timeout=TIME_LIMIT)
         else:
             hit = self.search(line)
         if hit is None:
@@ -114,6 +109,8 @@ class Matcher:
         #: What is ready to be tried. Few of the anchors ever come up in one log: the others stay as they were written.
         self._entries: list[list[_Entry] | None] = [None] * len(written)
         self._numbers: dict[str, str] | None = None
+        #: What took too long; whoever begins a reading empties it.
+        self.overdue = Overdue()
         self._find = ahocorasick_rs.AhoCorasick(self.anchors).find_matches_as_indexes if written else None
 
     def spans(self, text: str) -> list[tuple[int, int]]:
@@ -173,7 +170,13 @@ class Matcher:
                 continue
             stop = text.find("\n", end)
             line = text[begin : stop if stop >= 0 else len(text)]
-            fields = entry.fields(line, start - begin)
+            if self.overdue and self.overdue.given_up(entry.template):
+                continue
+            try:
+                fields = entry.fields(line, start - begin)
+            except TimeoutError:
+                self.overdue.note(spec, entry.template, record)
+                continue
             if fields is not None:
                 found[spec.name] = Match(spec, entry.template, fields, line, text.count("\n", 0, begin))
         return list(found.values())

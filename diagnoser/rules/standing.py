@@ -29,7 +29,7 @@ class Break:
     stable: bool = True
 
 
-class Standing:
+class Upkeep:
     """Judges the rule base against one version of one engine."""
 
     def __init__(self, base: RuleBase, vocabulary: Vocabulary, catalog: Catalog, engine: str, version: str) -> None:
@@ -189,4 +189,4 @@ class Standing:
         return False, "flag", names[0], story, (flag.replaced_by if flag else "") or near
 
 
-__all__ = ["Break", "Series", "Standing"]
+__all__ = ["Break", "Series", "Upkeep"]

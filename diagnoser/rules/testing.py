@@ -61,9 +61,11 @@ def run_examples(
     base: RuleBase,
     diagnose: Callable[[Example], ReportLike],
     rules: Iterable[str] | None = None,
+    late: Callable[[], Sequence[str]] = tuple,
 ) -> list[ExampleResult]:
     """Diagnose every example of ``rules`` (default: all) and compare with what its file says.
 
+    ``late`` tells, after a diagnosis, of patterns that ran out of time: on the author's own lines that is a fault.
     ``base`` must have been loaded without the cache, which holds no examples.
     """
     results = []
@@ -71,6 +73,7 @@ def run_examples(
         for kind, examples in (("fires", rule.fires), ("silent", rule.silent)):
             for example in examples:
                 problem = _judge(rule.id, kind, example, diagnose(example))
+                problem = "; ".join(filter(None, (problem, *late())))
                 results.append(ExampleResult(rule.id, kind, example, problem))
     return results
 

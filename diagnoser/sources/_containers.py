@@ -109,7 +109,8 @@ def _zipped(source: Source, report: Report) -> Iterator[Member]:
                 unfit = "is encrypted"
             elif info.compress_type not in _PACKED:
                 unfit = "is packed in a way that is not read"
-            yield Member(info.filename, info.is_dir(), "" if info.is_dir() else unfit, partial(_of_zip, archive, info))
+            folder = info.filename.endswith("/")  # ``is_dir`` raises where a member has no name
+            yield Member(info.filename, folder, "" if folder else unfit, partial(_of_zip, archive, info))
 
 
 def _of_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:

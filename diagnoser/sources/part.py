@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import stat
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -113,10 +114,14 @@ class Part:
             stream = self._stream if self.path is None else self.path.open("rb", buffering=0)
         assert stream is not None
         done = self.done = 0
+        # Where others write meanwhile, what was there first is gone, or stands elsewhere.
+        promised = os.fstat(stream.fileno()).st_size if self._opener is None and self.path is not None else 0
         try:
             while block := stream.read(size):
                 done = self.done = done + len(block)
                 yield block
+            if done < promised:
+                report(f"the file became shorter while it was read: {promised - done:,} bytes of it were not seen")
         except OSError as error:
             if not done:
                 raise
