@@ -35,9 +35,9 @@ class InputError(Exception):
     """An input that cannot be used; the message names it, says what is wrong and suggests the nearest name."""
 
 
-def is_remote(name: str) -> bool:
+def is_remote(name: str | os.PathLike[str]) -> bool:
     """Whether a name is the address of something on shared storage."""
-    scheme, mark, _ = name.partition("://")
+    scheme, mark, _ = os.fspath(name).partition("://")
     return bool(mark) and scheme.lower() in REMOTE and not Path(name).exists()
 
 
