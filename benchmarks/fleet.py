@@ -1,7 +1,7 @@
 """``python -m benchmarks.fleet``: wall time of a fleet's logs by the number of worker processes, on this machine.
 
 Logs are made in a temporary folder that is gone afterwards: a few generated ones, each many times. The table goes to
-its own section of ``docs/performance.md`` with ``--write``.
+its own section of ``docs/fleet.md`` with ``--write``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks import inputs
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = ROOT / "docs" / "fleet.md"
 MARKS = ("<!-- fleet: written by `python -m benchmarks.fleet --write` -->", "<!-- end of fleet -->")
 #: Logs that are made afresh; the others are copies of them.
 DISTINCT = 8
@@ -51,9 +51,8 @@ def run(target: str, jobs: int, environment: dict[str, str]) -> float:
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fleet", description=__doc__)
-    parser.add_argument("--logs", type=int, default=1000, help="how many logs (default 1000)")
+    parser.add_argument("--logs", type=int, default=200, help="how many logs (default 200)")
     parser.add_argument("--size", type=float, default=1.0, help="MB of each (default 1)")
-    parser.add_argument("--big", type=float, default=0, help="also one log of so many MB, in stretches")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.relative_to(ROOT)}")
     said = parser.parse_args()
@@ -71,12 +70,6 @@ def main() -> None:
         total = logs(folder, said.logs, int(said.size * 1e6))
         run(str(folder / "llm-00000.log"), 1, environment)
         tasks = [(str(said.logs), str(folder), total)]
-        if said.big:
-            big = Path(name) / "big.log"
-            with big.open("wb") as file:
-                for piece in inputs.chunks("access", int(said.big * 1e6)):
-                    file.write(piece)
-            tasks.append(("1", str(big), big.stat().st_size))
         for count, target, size in tasks:
             alone = 0.0
             for jobs in said.jobs:
@@ -91,7 +84,7 @@ def main() -> None:
         text = PAGE.read_text(encoding="utf-8")
         before, mark, rest = text.partition(MARKS[0])
         if not mark:
-            before, rest = f"{text.rstrip()}\n\n## A fleet\n", MARKS[1] + "\n"
+            before, rest = f"{text.rstrip()}\n\n## Measured\n", MARKS[1] + "\n"
         tail = rest.partition(MARKS[1])[2]
         PAGE.write_text("\n".join([before + MARKS[0], "", head, "", *rows, "", MARKS[1] + tail]), encoding="utf-8")
 
