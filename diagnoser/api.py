@@ -6,14 +6,12 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from diagnoser import assembling, reading
 from diagnoser.findings import Input, Report
 from diagnoser.inference import BACKENDS
 from diagnoser.judging import Judgement, judge
-from diagnoser.knowledge.stats_labels import known_labels
 from diagnoser.knowledge.versions import parse_version
 from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
@@ -21,12 +19,13 @@ from diagnoser.loading import Knowledge
 from diagnoser.model import Run
 from diagnoser.observations import Gathered
 from diagnoser.options import Name, Options, UsageError
-from diagnoser.rules.evaluate import Options as Judging
-from diagnoser.rules.fields import evaluate_fields
-from diagnoser.settling import settle_run
+from diagnoser.portions import kit
+from diagnoser.settling import context, settle
 from diagnoser.sources import InputError, Source, open_inputs
 
 if TYPE_CHECKING:
+    from diagnoser.portraits import Portrait
+    from diagnoser.spreading.crew import Crew
     from diagnoser.story import Story
     from diagnoser.timefilter import Bound
 
@@ -51,8 +50,10 @@ class Session:
         knowledge: Knowledge | None = None,
         gathered: Sequence[Gathered] = (),
         opened: Callable[[Sequence[Source]], None] = lambda _: None,
+        crew: Crew | None = None,
     ) -> None:
         self.options = options
+        self._crew = crew
         self._gathered = gathered
         self._names, self._stdin = [os.fspath(name) for name in inputs], stdin
         self._opened = opened
@@ -81,7 +82,7 @@ class Session:
         the ``known``, the very object, the judgement stands.
         """
         self = cls.__new__(cls)
-        self.options, self.knowledge, self._gathered = options, knowledge, ()
+        self.options, self.knowledge, self._gathered, self._crew = options, knowledge, (), None
         self._names, self._stdin, self._opened = [], None, lambda _: None
         self.runs, self.inputs = runs, inputs
         self._judge(Counter(restarts), {id(one.run): one for one in known})
@@ -89,20 +90,30 @@ class Session:
 
     def _judge(self, starts: Counter[tuple[str, ...]], known: Mapping[int, Judgement] | None = None) -> None:
         known = known or {}
+        self.judgements: list[Judgement] = []
+        portraits: dict[int, Portrait] = {}
+        if self._crew is not None and len(self.runs) > 1 and not known:
+            from diagnoser.spreading.work import judge_runs
+
+            self.judgements, portraits = judge_runs(self.runs, self._crew, self.options, self.knowledge, starts)
+        else:
+            self._judge_here(starts, known)
+        self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge, portraits)
+        if self.options.alert is not None:
+            self.report.alert = assembling.answered(self.options.alert, self.inputs, self.runs, self.knowledge.say)
+
+    def _judge_here(self, starts: Counter[tuple[str, ...]], known: Mapping[int, Judgement]) -> None:
         for run in self.runs:
             if id(run) not in known:
-                settle_run(run, self.options, self.knowledge)
-        self.judgements: list[Judgement] = []
+                settle(run, self.knowledge, self.options)
+        self.judgements = []
         base, vocabulary = self.knowledge.base, self.knowledge.vocabulary
         for run in self.runs:
             writer = (run.stream, *run.sources[:1])
-            context = self._context(run, restarts=starts[writer])
-            judged = known.get(id(run)) or judge(run, base, vocabulary, self.options.inference, context)
+            about = context(run, self.knowledge, starts[writer])
+            judged = known.get(id(run)) or judge(run, base, vocabulary, self.options.inference, about)
             self.judgements.append(judged)
             starts[writer] += 1
-        self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge)
-        if self.options.alert is not None:
-            self.report.alert = assembling.answered(self.options.alert, self.inputs, self.runs, self.knowledge.say)
 
     def why(self, rule_id: str) -> list[tuple[Run, Any]]:
         """Return for every run the evaluation tree of one rule's condition. Raises UsageError for an unknown id."""
@@ -155,17 +166,13 @@ class Session:
     def _runs(
         self, names: list[str], stdin: BinaryIO | None, window: reading.Window | None
     ) -> tuple[list[Run], list[Input]]:
-        return reading.read(
-            self._open(names, stdin),
-            self.knowledge.vocabulary,
-            self.knowledge.matcher,
-            evaluate_fields,
-            self.options.engine or "",
-            window,
-            self.knowledge.catalog.dest,
-            self._gathered,
-            partial(known_labels, self.knowledge.catalog),
-        )
+        sources, portions = self._open(names, stdin), {}
+        own = kit(self.knowledge, self.options)
+        if self._crew is not None:
+            from diagnoser.spreading.work import read_logs
+
+            portions = read_logs(sources, self._crew, self.options, window)
+        return reading.read(sources, own, window, self._gathered, portions)
 
     def _open(self, names: list[str], stdin: BinaryIO | None) -> list[Source]:
         """Open the inputs that are files; where addresses gave something no file need have any content."""
@@ -173,18 +180,6 @@ class Session:
         sources = open_inputs(names, stdin, alone=not given) if names or not self._gathered else []
         self._opened(sources)
         return sources
-
-    def _context(self, run: Run, restarts: int) -> Judging:
-        """Say what a run does not know of itself: how often its stream started before, and what became of flags."""
-
-        def story(words: str) -> str:
-            # An unknown engine's flag is looked up in vLLM's list: the stories name the other engine where it is one's.
-            engine, catalog, say = run.engine or "vllm", self.knowledge.catalog, self.knowledge.say
-            flags = [word.split("=")[0] for word in words.split() if word.startswith("--")]
-            told = {flag: catalog.flag_story(engine, flag, run.version or None, say) for flag in flags}
-            return say("; ").join(f"{flag} {said}" for flag, said in told.items()) if told else words
-
-        return Judging(restarts, story, self.knowledge.say)
 
 
 def diagnose(inputs: Name | Iterable[Name], *, stdin: BinaryIO | None = None, options: Options = Options()) -> Report:  # noqa: B008

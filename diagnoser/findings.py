@@ -6,6 +6,7 @@ from typing import Any
 
 from diagnoser.comparison import Comparison, Odd
 from diagnoser.figurerows import FigureRow, Objective, Setting, SpreadRow
+from diagnoser.fleetrows import Fleet
 from diagnoser.values import dataclass, field
 
 SCHEMA_VERSION = "1.2"
@@ -182,6 +183,7 @@ class Report:
 
     ``odd`` names what stands out from its peers, ``baseline`` what differs from a run that was good (None: not asked),
     ``alert`` the alert that was asked about. ``clear`` are the ids of the rules that looked and found nothing.
+    ``fleet`` tells of many servers together, None where there are few.
     """
 
     schema_version: str
@@ -200,3 +202,4 @@ class Report:
     baseline: Comparison | None = None
     alert: Answered | None = None
     clear: list[str] = field(default_factory=list)
+    fleet: Fleet | None = None

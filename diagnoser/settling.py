@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnoser.evidence.facts import settle
+from diagnoser.evidence.facts import settle as settle_facts
 from diagnoser.evidence.sweep import sweep_facts
 from diagnoser.evidence.tails import tail_facts
 from diagnoser.evidence.version import bound_version, infer_version
@@ -15,10 +15,24 @@ from diagnoser.model import Fact, Run
 from diagnoser.objectives import goodput_facts
 from diagnoser.options import Options
 from diagnoser.rules.evaluate import Evaluator
+from diagnoser.rules.evaluate import Options as Judging
 from diagnoser.table import Origin
 
 
-def settle_run(run: Run, options: Options, knowledge: Knowledge) -> None:
+def context(run: Run, knowledge: Knowledge, restarts: int) -> Judging:
+    """Say what a run does not know of itself: how often its stream started before, and what became of flags."""
+
+    def story(words: str) -> str:
+        # An unknown engine's flag is looked up in vLLM's list: the stories name the other engine where it is one's.
+        engine, catalog, say = run.engine or "vllm", knowledge.catalog, knowledge.say
+        flags = [word.split("=")[0] for word in words.split() if word.startswith("--")]
+        told = {flag: catalog.flag_story(engine, flag, run.version or None, say) for flag in flags}
+        return say("; ").join(f"{flag} {said}" for flag, said in told.items()) if told else words
+
+    return Judging(restarts, story, knowledge.say)
+
+
+def settle(run: Run, knowledge: Knowledge, options: Options) -> None:
     """Fix what the log alone leaves open: version, GPU, objectives, and the facts that rules derive from others."""
     origin = run.first or Origin("", 0)
     fact = run.facts.get("engine.version")
@@ -39,7 +53,7 @@ def settle_run(run: Run, options: Options, knowledge: Knowledge) -> None:
             flag = catalog.flag_for_dest(run.engine, argument, version)
             return UNRESOLVED if flag is None else catalog.default(run.engine, flag.name, version)
 
-        settle(run, default_of, UNRESOLVED)
+        settle_facts(run, default_of, UNRESOLVED)
     if options.gpu:
         run.facts["gpu.name"] = Fact("gpu.name", options.gpu, origin, f"--gpu {options.gpu}", "set")
     named = run.facts.get("gpu.name")

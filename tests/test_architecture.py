@@ -28,6 +28,8 @@ WORLD_NAMES = {"os.environ", "os.getenv", "os.getcwd", "os.getpid", "Path.home",
 WORLD_NAMES |= {f"{one}.{method}" for one in ("datetime", "date") for method in ("now", "utcnow", "today")}
 NETWORK = {"socket", "ssl", "urllib", "http", "ftplib", "smtplib", "requests", "httpx", "aiohttp", "webbrowser"}
 NETWORK |= {"urllib3", "socketserver", "xmlrpc"}
+#: Libraries that speak for themselves, each in the one module that uses it when the command line asks for it.
+SPEAKERS = {"fsspec": "sources/remote.py", "distributed": "commands/_cluster.py", "dask": "commands/_cluster.py"}
 #: The one module that opens a connection, to a server that the command line names.
 WIRE = "scraping/fetch.py"
 #: What loads it, when the command line has an address and only then.
@@ -120,6 +122,7 @@ def report_that_knows_more(module: Module) -> Iterator[str]:
                 "reports",
                 "findings",
                 "figurerows",
+                "fleetrows",
                 "comparison",
                 "story",
                 "knowledge",
@@ -153,6 +156,8 @@ def leave_the_machine(module: Module) -> Iterator[str]:
     for imported, line, _ in module.imports():
         # Taking an address apart is no connection.
         if imported.split(".")[0] in NETWORK and imported != "urllib.parse" and module.name != WIRE:
+            yield f"{line}: import {imported}"
+        if SPEAKERS.get(imported.split(".")[0], module.name) != module.name:
             yield f"{line}: import {imported}"
         if imported.startswith("diagnoser.scraping") and module.room != "scraping" and module.name != LOADER:
             yield f"{line}: import {imported}"
@@ -263,6 +268,8 @@ def test_no(rule: Rule) -> None:
         (look_outside, "ranking/a.py", "print('x')"),
         (leave_the_machine, "commands/a.py", "import urllib.request"),
         (leave_the_machine, "scraping/a.py", "import urllib3"),
+        (leave_the_machine, "sources/a.py", "import fsspec"),
+        (leave_the_machine, "commands/a.py", "def f():\n    from distributed import Client"),
         (leave_the_machine, "commands/a.py", "def f():\n    from diagnoser.scraping import ranges"),
         (leave_the_machine, "evidence/a.py", "def f(p):\n    p.open('ab')"),
         (leave_the_machine, "rules/a.py", "def f(p):\n    p.write_text('x')"),

@@ -21,7 +21,7 @@ from diagnoser.evidence import Collector
 from diagnoser.loading import Knowledge
 from diagnoser.model import Gap, Run
 from diagnoser.options import Options
-from diagnoser.reading import Window, read
+from diagnoser.reading import Kit, Window, read
 from diagnoser.rules.fields import evaluate_fields
 from diagnoser.skimming import cutter
 from diagnoser.values import field_names
@@ -127,7 +127,7 @@ def evidence(data: bytes, cuts: list[int], skim: bool = True) -> list[Any]:
     # Under a time filter, even an open one, every line is read.
     window = None if skim else Window()
     source: Any = Given(data, cuts)
-    runs, _ = read([source], known.vocabulary, known.matcher, evaluate_fields, window=window)
+    runs, _ = read([source], Kit(known.vocabulary, known.matcher, evaluate_fields), window=window)
     return [plain(run) for run in runs]
 
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
 from diagnoser import alerts
 from diagnoser.commands._errors import CommandError
+
+
+def asked(args: argparse.Namespace, inputs: list[str]) -> alerts.Alert:
+    """Read the alert that --alert names; its times stand in for --since and --until where these are not given."""
+    if args.alert is None:
+        raise CommandError(
+            "--log-zone: is for --alert, whose times are UTC; --since and --until are in the log's clock"
+        )
+    alert, since, until = read(args.alert, inputs, args.log_zone)
+    args.since, args.until = args.since or since, args.until or until
+    return alert
 
 
 def read(name: str, inputs: list[str], zone: str | None) -> tuple[alerts.Alert, str | None, str | None]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from diagnoser.commands import _cache, _options, _terminal
+from diagnoser.commands import _cache, _options, _terminal, _workers
 from diagnoser.commands._errors import CommandError
 from diagnoser.commands._progress import Progress
 
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
 
     asked = args.why or args.why_not
     # Scrapes tell how far they are themselves.
-    with Progress("reading", args.quiet or live is not None) as progress:
+    with Progress("reading", args.quiet or live is not None) as progress, _workers.hired(args) as crew:
         # Rules first: a faulty rule or a misspelt id must not be found out after minutes of reading.
         with lasting():
             from diagnoser.api import Knowledge, Session
@@ -65,8 +65,9 @@ def main(arguments: Sequence[str]) -> int:
         told = not asked and _tells(args.format)
         if told and stdin is not None and not stdin.seekable():
             stdin = _kept(stdin)
+        watch = progress.watch
         session = Session(
-            files, stdin=stdin, options=given, knowledge=knowledge, gathered=gathered, opened=progress.watch
+            files, stdin=stdin, options=given, knowledge=knowledge, gathered=gathered, opened=watch, crew=crew
         )
         if args.baseline and not asked:
             _compare(session.report, args.baseline, given, knowledge)
@@ -134,7 +135,9 @@ def _compare(report: Report, baseline: list[str], options: Options, knowledge: K
 
 def _parted(inputs: list[str], args: argparse.Namespace) -> tuple[list[str], Live | None]:
     """Part files from addresses; what addresses need is loaded only for them."""
-    addresses = [name for name in inputs if "://" in name and not Path(name).exists()]
+    from diagnoser.sources.names import is_remote
+
+    addresses = [name for name in inputs if "://" in name and not Path(name).exists() and not is_remote(name)]
     if not addresses:
         if not args.quiet and (args.length or args.every):
             _terminal.say("note: --for and --every are for addresses such as http://localhost:8000")
@@ -155,17 +158,11 @@ def _check_rule(name: str, knowledge: Knowledge) -> None:
 
 def _alert(args: argparse.Namespace, inputs: list[str]) -> Alert | None:
     """Read the alert; its times stand in for --since and --until where these are not given."""
-    if args.alert is None:
-        if args.log_zone:
-            raise CommandError(
-                "--log-zone: is for --alert, whose times are UTC; --since and --until are in the log's clock"
-            )
+    if args.alert is None and not args.log_zone:
         return None
     from diagnoser.commands import _alertfile
 
-    alert, since, until = _alertfile.read(args.alert, inputs, args.log_zone)
-    args.since, args.until = args.since or since, args.until or until
-    return alert
+    return _alertfile.asked(args, inputs)
 
 
 def api_options(args: argparse.Namespace, alert: Alert | None = None) -> Options:

@@ -24,7 +24,7 @@ _FRAME = 1.0
 #: Seconds between two scrapes where nobody says.
 _EVERY = 5.0
 #: Options that ask for something that is not there while it goes on.
-_UNFIT = ("since", "until", "baseline", "why", "why_not")
+_UNFIT = ("since", "until", "baseline", "why", "why_not", "on")
 
 
 def main(names: Sequence[str], args: argparse.Namespace) -> int:

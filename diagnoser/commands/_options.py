@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from diagnoser.commands import _workers
 from diagnoser.commands._objectives import objectives
 from diagnoser.commands._parser import Parser, add_common, add_language, one_of
 
@@ -24,6 +25,7 @@ examples:
                                             one page with charts and the lines around the evidence
   diagnose http://localhost:8000 --for 60s  metrics of a running server, beside logs or alone
   kubectl diagnose-llm deploy/llm -n prod   all of it, of all replicas, collected with kubectl
+  diagnose --jobs auto logs/                one page for a whole fleet, read by all processors
   kubectl logs -f deploy/llm | diagnose --follow
                                             live: a screen on a terminal, JSON lines in a pipe
   diagnose explain memory.kv_cache_exhausted"""
@@ -71,6 +73,7 @@ def parser() -> MainParser:
     _output(main.add_argument_group("output"))
     _scope(main.add_argument_group("what is looked at"))
     _addresses(main.add_argument_group("addresses (docs/metrics.md)"))
+    _fleet(main.add_argument_group("more than one processor (docs/fleet.md)"))
     _live(main.add_argument_group("live (docs/follow.md)"))
     _asking(main.add_argument_group("asking why"))
     common = add_common(main)
@@ -159,6 +162,15 @@ def _addresses(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--every", metavar="TIME", type=_seconds, help="time between two scrapes (default: 5s)")
     group.add_argument("--bearer-token-file", metavar="FILE", help="send the token in FILE to every address")
+
+
+def _fleet(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--jobs", metavar="N", type=_workers.jobs, default=1, help="processes that share the work: 1 (default), 8, auto"
+    )
+    group.add_argument(
+        "--on", metavar="ADDRESS", help="an existing Dask cluster shares the work: dask://scheduler:8786 (extra 'dask')"
+    )
 
 
 def _live(group: argparse._ArgumentGroup) -> None:

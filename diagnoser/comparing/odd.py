@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,8 +34,8 @@ def odd(runs: Sequence[RunReport], findings: Sequence[Finding]) -> list[Odd]:
         rows = {rank: dict(values) for rank, values in run.ranks.items()}
         out += [_of(run, found, f"{lead}{found[0]}") for found in _standing_out(rows, _units(run))]
     peers = _replicas(runs)
-    for engine in dict.fromkeys(run.engine for run in peers):
-        out += _among([run for run in peers if run.engine == engine], findings, names)
+    for likes in dict.fromkeys(map(_likes, peers)):
+        out += _among([run for run in peers if _likes(run) == likes], findings, names)
     return out
 
 
@@ -63,8 +65,7 @@ def _among(runs: Sequence[RunReport], findings: Sequence[Finding], names: Mappin
         one.unit = one.unit or units.get(one.name, "")
         out.append(one)
     if len(runs) > PEERS:
-        for run in runs:
-            out += _configured(run, [other for other in runs if other is not run], names[run.id])
+        out += _configured(runs, names)
         ids = {run.id for run in runs}
         for finding in findings:
             inside = ids & set(finding.runs)
@@ -83,36 +84,45 @@ def _standing_out(
         known = {who: values[name] for who, values in rows.items() if name in values}
         if len(known) <= PEERS:
             continue
+        ordered = sorted(known.values())
+        # With one value less the middle moves by one place at most: a few middles serve all.
+        distances: dict[float, list[float]] = {}
         far = []
         for who, value in known.items():
-            others = [other for peer, other in known.items() if peer != who]
-            middle = _median(others)
-            scatter = _SIGMA * _median([abs(other - middle) for other in others])
+            middle = _median_without(ordered, value)
+            if middle not in distances:
+                distances[middle] = sorted(abs(other - middle) for other in ordered)
+            scatter = _SIGMA * _median_without(distances[middle], abs(value - middle))
             least = max(LEAST_SHARE * abs(middle), _LEAST.get(units.get(name, ""), 0.0))
             if abs(value - middle) > max(FAR * scatter, least):
-                far.append((who, name, value, middle, len(others)))
+                far.append((who, name, value, middle, len(known) - 1))
         if len(far) <= max(1, _CAMP * len(known)):
             out += far
     return out
 
 
-def _configured(run: RunReport, others: Sequence[RunReport], who: str) -> list[Odd]:
-    """Return what this replica is set to and all others are not."""
-    if not run.settings or not all(other.settings for other in others):
+def _configured(runs: Sequence[RunReport], names: Mapping[int, str]) -> list[Odd]:
+    """Return what a replica is set to and all others are not."""
+    if not all(run.settings for run in runs):
         return []
     out = []
-    if run.engine_version and len({other.engine_version for other in others}) == 1 != (
-        run.engine_version == others[0].engine_version
-    ):
-        told = others[0].engine_version
-        if told:
-            out.append(_odd_setting(who, "engine version", run.engine_version, told, len(others)))
-    names = dict.fromkeys(name for one in (run, *others) for name in one.settings)
-    for name in names:
-        values = [_value(other, name) for other in others]
-        if name not in NEUTRAL and len(set(values)) == 1 and values[0] != (own := _value(run, name)):
-            flag = next((one.settings[name].flag for one in (run, *others) if name in one.settings), "") or name
-            out.append(_odd_setting(who, flag, own, values[0], len(others)))
+    peers = len(runs) - 1
+    versions = Counter(run.engine_version for run in runs)
+    every = dict.fromkeys(name for run in runs for name in run.settings)
+    values = {name: Counter(_value(run, name) for run in runs) for name in every if name not in NEUTRAL}
+    # All others are of one mind, and this one is alone with its value.
+    divided = {name for name, counts in values.items() if len(counts) == 2 and min(counts.values()) == 1}
+    for run in runs:
+        version = run.engine_version
+        told = next((other for other in versions if other != version), "")
+        if version and told and len(versions) == 2 and versions[version] == 1:
+            out.append(_odd_setting(names[run.id], "engine version", version, told, peers))
+        for name in dict.fromkeys([*run.settings, *every]) if divided else ():
+            if name not in divided or values[name][own := _value(run, name)] > 1:
+                continue
+            others = next(other for other in values[name] if other != own)
+            flag = next((one.settings[name].flag for one in (run, *runs) if name in one.settings), "") or name
+            out.append(_odd_setting(names[run.id], flag, own, others, peers))
     return out
 
 
@@ -133,6 +143,11 @@ def _replicas(runs: Sequence[RunReport]) -> list[RunReport]:
     return list(last.values())
 
 
+def _likes(run: RunReport) -> tuple[str, str]:
+    """Return what replicas of each other have in common."""
+    return run.engine, str(run.facts.get("model.name") or "")
+
+
 def _names(runs: Sequence[RunReport]) -> dict[int, str]:
     """Return what tells the runs apart: the writer, else the input, with the run's number where that is not enough."""
     names = {run.id: run.stream or (run.sources[0] if run.sources else "") for run in runs}
@@ -147,7 +162,12 @@ def _units(run: RunReport) -> dict[str, str]:
     return {row.name: row.unit for row in run.figures.values()}
 
 
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+def _median_without(ordered: Sequence[float], value: float) -> float:
+    """Return the median of all but one of some numbers in order."""
+    gone, count = bisect_left(ordered, value), len(ordered) - 1
+    half = count // 2
+
+    def at(place: int) -> float:
+        return ordered[place if place < gone else place + 1]
+
+    return at(half) if count % 2 else (at(half - 1) + at(half)) / 2

@@ -8,7 +8,7 @@ import types
 import typing
 from typing import Any
 
-from diagnoser import comparison, findings
+from diagnoser import comparison, findings, fleetrows
 from diagnoser.findings import SCHEMA_VERSION, Report
 
 #: A report is some hundred kilobytes; a document far beyond it is something else.
@@ -54,7 +54,7 @@ def _made(kind: Any, value: Any, place: str) -> Any:
     if dataclasses.is_dataclass(kind):
         if not isinstance(value, dict):
             raise TypeError(f"{place} is no object")
-        hints = typing.get_type_hints(kind, {**vars(findings), **vars(comparison)})
+        hints = typing.get_type_hints(kind, {**vars(findings), **vars(comparison), **vars(fleetrows)})
         known = {field.name for field in dataclasses.fields(kind)}
         made = {name: _made(hints[name], value[name], f"{place}.{name}") for name in value if name in known}
         return kind(**made)  # type: ignore[operator]

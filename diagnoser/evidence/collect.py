@@ -11,20 +11,22 @@ from diagnoser.evidence.beside import Beside
 from diagnoser.evidence.events import add_event, event_of
 from diagnoser.evidence.gaps import Meaning, add_events, count_gap, count_rows
 from diagnoser.evidence.hosts import DIALECTS, Hosts
-from diagnoser.evidence.lifetime import EARLY_RECORDS, PREAMBLE, Lifetime
+from diagnoser.evidence.lifetime import EARLY_RECORDS, Lifetime, older
 from diagnoser.evidence.pods import Dest, Pods, plain_dest
 from diagnoser.evidence.samples import Budget, Sampler
+from diagnoser.evidence.taken import Taken, merged
+from diagnoser.evidence.whose import named
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.language import phrase
 from diagnoser.model import Gap, Problem, Record, Run
 from diagnoser.observations import Claim, Observation
 
-#: Writers followed at once, and lifetimes kept: of a longer crash loop the first and the latest ones.
+#: Writers of one log followed at once, and lifetimes kept: of a longer crash loop the first and the latest ones.
 MOST_STREAMS = 512
 MOST_RUNS = 512
+#: Lifetimes kept of all logs together: each log has its share of them, at least so many.
+ALL_RUNS, LEAST_RUNS = 4096, 8
 
-#: Dialects of what is said about pods.
-PODS = ("kubernetes", "pod")
+PODS = ("kubernetes", "pod")  #: dialects of what is said about pods
 
 _MOST_LEVELS = 64
 
@@ -33,7 +35,7 @@ class Collector:
     """Builds the runs of one diagnosis. Feed records in order per stream; call ``finish`` once.
 
     ``passed_over`` counts records of writers beyond ``MOST_STREAMS``, ``forgotten`` lifetimes beyond ``MOST_RUNS``:
-    nobody judges them. ``dest`` gives a flag's name in dumps.
+    nobody judges them. ``dest`` gives a flag's name in dumps. ``inputs`` are the logs that share what is kept.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Collector:
         engine: str = "",
         dest: Dest = plain_dest,
         known: drift.Known = lambda _: frozenset(),
+        inputs: int = 1,
     ) -> None:
         self.vocabulary = vocabulary
         self.matcher = matcher
@@ -60,7 +63,8 @@ class Collector:
         self._open: dict[str, Lifetime] = {}
         self._samplers: dict[str, Sampler] = {}
         self.hosts = Hosts(matcher)
-        self._budget = Budget()
+        self._budget = Budget(inputs)
+        self.most_runs = min(MOST_RUNS, max(LEAST_RUNS, ALL_RUNS // max(1, inputs)))
 
     def observe(self, one: Observation, source: str) -> None:
         """Take what a reader of traces gave; problems are the reader's own to tell."""
@@ -132,11 +136,24 @@ class Collector:
         for seen in gap.events:
             add_events(life, before, seen)
 
-    def finish(self) -> list[Run]:
-        """Close every run, deal out kernel records, drop streams in which no server spoke, number what is left."""
+    def taken(self) -> Taken:
+        """Close every run and give away what was collected, for another collector to ``absorb``."""
+        self._close()
+        return Taken(self.runs, self.hosts.heard, self.hosts.sources)
+
+    def absorb(self, one: Taken) -> None:
+        """Take what another collector made of an input of its own; in the order of the inputs."""
+        every = merged(Taken(self.runs, self.hosts.heard, self.hosts.sources), one)
+        self.runs, self.hosts.heard, self.hosts.sources = every.runs, every.heard, every.of_hosts
+
+    def _close(self) -> None:
         for life in self._open.values():
             self._release(life)
             life.close()
+
+    def finish(self) -> list[Run]:
+        """Close every run, deal out kernel records, drop streams in which no server spoke, number what is left."""
+        self._close()
         self.runs = self.servers(self.runs)
         self.pods.attach(self.runs)
         self.beside.attach(self.runs)
@@ -148,20 +165,10 @@ class Collector:
     def servers(self, runs: Sequence[Run]) -> list[Run]:
         """Return the runs in which a server spoke, all where none did; each bears its engine or the one given."""
         for run in runs if self.engine else ():
-            self._name(run)
+            named(run, self.engine)
         kept = [run for run in runs if run.engine] or [run for run in runs if run.records]
         # Beside what was measured on a server, text in which nothing was understood is nobody's log.
         return [run for run in kept if run.engine or run.says_something() or not self.beside.any()]
-
-    def _name(self, run: Run) -> None:
-        """Give a run the engine that the caller named where the log does not show one; what it shows counts more."""
-        if not run.engine and run.records:
-            run.engine = self.engine
-        elif run.engine and run.engine != self.engine:
-            told = phrase("--engine {given} was given, but this is a log of {shown}: judged as such")
-            note: tuple[str, dict[str, object]] = (told, {"given": self.engine, "shown": run.engine})
-            if note not in run.assumed:  # a run that goes on is asked at every look
-                run.assumed.append(note)
 
     def _release(self, life: Lifetime) -> None:
         """Give a run the records that were held back: it has gone on, or nothing followed."""
@@ -173,12 +180,7 @@ class Collector:
     def _split(self, life: Lifetime, start: Record) -> list[tuple[Record, Sequence[Match]]]:
         """Part what was held back at a start marker: older records stay with the run, the preamble is returned."""
         held, life.held = life.held, []
-        first = 0
-        if start.time is not None:
-            # A line without a time of its own carries the last one: it belongs with what follows it.
-            for at, (one, _) in enumerate(held, 1):
-                if one.time_known and one.time is not None and one.time < start.time - PREAMBLE:
-                    first = at
+        first = older([one for one, _ in held], start)
         for record, matches in held[:first]:
             self._take(life, record, matches)
         return held[first:]
@@ -187,14 +189,14 @@ class Collector:
         run = Run(id=len(self.runs), stream=stream)
         run.sources.append(source)
         self.runs.append(run)
-        if len(self.runs) > MOST_RUNS:
+        if len(self.runs) > self.most_runs:
             self._forget()
         return Lifetime(run, restarts)
 
     def _forget(self) -> None:
         """Drop the oldest lifetime that is over, but for the first half: how it began matters as much as the end."""
         still = {id(life.run) for life in self._open.values()}
-        for at in range(MOST_RUNS // 2, len(self.runs)):
+        for at in range(self.most_runs // 2, len(self.runs)):
             if id(self.runs[at]) not in still:
                 del self.runs[at]
                 self.forgotten += 1

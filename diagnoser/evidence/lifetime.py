@@ -213,3 +213,14 @@ class Lifetime:
             self.phase = "serving"
             if self.run.ready is None and not self._hole(record):
                 self.run.ready = record.time
+
+
+def older(held: Sequence[Record], start: Record) -> int:
+    """Return how many records that were held back are no preamble of a start marker, but the end of what was before."""
+    first = 0
+    if start.time is not None:
+        # A line without a time of its own carries the last one: it belongs with what follows it.
+        for at, one in enumerate(held, 1):
+            if one.time_known and one.time is not None and one.time < start.time - PREAMBLE:
+                first = at
+    return first

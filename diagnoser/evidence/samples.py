@@ -16,7 +16,9 @@ from diagnoser.table import LONGEST, NAN, Group, Origin, Part, Table
 from diagnoser.tablefold import combined, together
 
 #: Rows of all tables of a diagnosis together, and of one table at most and at least: many replicas mean coarser ones.
+#: Each input has its share of them, at least so many, so that what is kept of one does not depend on the others.
 ROWS = 160_000
+LEAST_SHARE = 512
 MOST_ROWS = 8192
 LEAST_ROWS = 64
 #: More tables than any fleet in one log has; a log that invents ranks gets no further ones.
@@ -29,11 +31,14 @@ _COMBINE: dict[str, Callable[[float, float], float]] = {"max": max, "min": min, 
 
 
 class Budget:
-    """Shares a fixed number of rows among all tables of a diagnosis."""
+    """Shares a fixed number of rows among all tables of an input, one of so many ``inputs``."""
 
-    def __init__(self) -> None:
+    def __init__(self, inputs: int = 1) -> None:
         self._tables: list[Table] = []
+        self._rows = max(ROWS // max(1, inputs), LEAST_SHARE)
         self._limit = MOST_ROWS
+        while self._limit > self._rows:
+            self._limit //= 2
 
     def table(self, group: Group, kinds: Mapping[str, str], medium: str = "log") -> Table | None:
         """Make a table; None when there are too many. Those that exist shrink as their number doubles."""
@@ -41,7 +46,7 @@ class Budget:
             return None
         made = Table(group, kinds, self._limit, medium)
         self._tables.append(made)
-        if len(self._tables) * self._limit > ROWS and self._limit > LEAST_ROWS:
+        if len(self._tables) * self._limit > self._rows and self._limit > LEAST_ROWS:
             self._limit //= 2
             for table in self._tables:
                 table.limit = self._limit

@@ -89,3 +89,14 @@ def _shared(run: Run, start: float | None, end: float | None) -> float | None:
         return None
     shared = min(in_clock(run, end), run.ended) - max(in_clock(run, start), run.started)
     return shared if shared == shared else None
+
+
+def named(run: Run, engine: str) -> None:
+    """Give a run the engine that the caller named where the log does not show one; what it shows counts more."""
+    if not run.engine and run.records:
+        run.engine = engine
+    elif run.engine and run.engine != engine:
+        told = phrase("--engine {given} was given, but this is a log of {shown}: judged as such")
+        note: tuple[str, dict[str, object]] = (told, {"given": engine, "shown": run.engine})
+        if note not in run.assumed:  # a run that goes on is asked at every look
+            run.assumed.append(note)

@@ -13,6 +13,9 @@ from diagnoser.values import dataclass, replace
 #: Lines of evidence that a finding keeps.
 LINES = 6
 
+#: Writers that a line's label names; a fleet has a thousand.
+MOST_WORDS = 16
+
 #: Digits of a rank's number; a longer one is no number, whatever a log prints.
 _LONGEST_RANK = 9
 
@@ -114,7 +117,9 @@ def _joined(labels: list[dict[str, str]]) -> dict[str, str]:
 def _listed(values: set[str]) -> str:
     """Write numbers as ranges: "0-7", "0-2,5"; other words as a list."""
     if not all(value.isdecimal() and len(value) <= _LONGEST_RANK for value in values):
-        return ",".join(sorted(values))
+        listed = sorted(values)
+        more = f" and {len(listed) - MOST_WORDS} more" if len(listed) > MOST_WORDS + 1 else ""
+        return ",".join(listed[:MOST_WORDS] if more else listed) + more
     runs: list[list[int]] = []
     for number in sorted({int(value) for value in values}):
         if runs and number == runs[-1][-1] + 1:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport, Stage
 from diagnoser.language import Say
 from diagnoser.reports import comparedmarkdown
+from diagnoser.reports import fleetwords as words
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
 from diagnoser.reports.summary import (
@@ -31,6 +32,7 @@ DESCRIPTION = "for a ticket or a step summary"
 
 _EVIDENCE_SHOWN = 5
 _EXCERPT = 600
+_INPUTS_SHOWN = 20
 _UNRECOGNISED_SHOWN = 10
 _MARKS = {"pass": "x", "fail": " ", "unknown": " "}
 
@@ -47,7 +49,7 @@ def render(report: Report, options: RenderOptions) -> str:
     if run is not None and run.objectives:
         told = [markdown(objective(one, say=say)) for one in run.objectives]
         parts.append("\n".join(f"- **{say('objective')}**: {text}" for text in told))
-    parts += comparedmarkdown.stand_out(report.odd, say)
+    parts += _fleet(report, say) if report.fleet is not None else comparedmarkdown.stand_out(report.odd, say)
     known = {finding.id for finding in report.findings}
     place = 0
     for finding in report.findings:
@@ -80,12 +82,32 @@ def _head(report: Report, run: RunReport | None, say: Say) -> Iterator[str]:
     yield "\n".join(
         [
             f"- **{say('server')}**: {markdown(' · '.join(item for item in items if item))}",
-            f"- **{say('read')}**: {', '.join(code(source.name) for source in report.inputs)}{scrapes}",
+            f"- **{say('read')}**: {_read(report, say)}{scrapes}",
             *(f"- **{say('alert')}**: {markdown(told)}" for told in answers(report, say)),
             *(f"- **{say('note')}**: {markdown(note)}" for note in run.notes),
             f"- **{say('stages')}**: {', '.join(_stage(stage, say) for stage in report.stages)}",
         ]
     )
+
+
+def _read(report: Report, say: Say) -> str:
+    named = [code(source.name) for source in report.inputs[:_INPUTS_SHOWN]]
+    told, more = ", ".join(named), len(report.inputs) - len(named)
+    return say("{names} and {count} more").format(names=told, count=f"{more:,}") if more else told
+
+
+def _fleet(report: Report, say: Say) -> Iterator[str]:
+    assert report.fleet is not None
+    yield f"### {words.heading(report, say)}"
+    yield "\n".join(f"- {one.servers:,}: {markdown(words.kind(one, say))}" for one in report.fleet.kinds)
+    if report.fleet.findings:
+        heads = (say("severity"), say("finding"), say("servers"), say("since"), say("first"))
+        rows = [f"| {' | '.join(heads)} |", "|---|---|---:|---|---|"]
+        for one in report.fleet.findings:
+            told = (words.share(one, say), words.since(one, say), markdown(words.first(one, say)))
+            rows.append(f"| {' | '.join((say(one.severity), markdown(one.id), *told))} |")
+        yield "\n".join(rows)
+    yield "\n".join(f"- {markdown(one)}" for one in words.apart(report.fleet, say))
 
 
 def _stage(stage: Stage, say: Say) -> str:

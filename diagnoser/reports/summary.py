@@ -114,7 +114,9 @@ def engine_name(run: RunReport, say: Say = ENGLISH) -> str:
 def which_run(report: Report, run: RunReport, say: Say = ENGLISH) -> str:
     """Return which of the runs this is and how it ended: run 2 of 3, crashed."""
     number_of, told = report.runs.index(run) + 1, ending(report, run, say)
-    return say("run {place} of {count}, {ending}").format(place=number_of, count=len(report.runs), ending=told)
+    return say("run {place} of {count}, {ending}").format(
+        place=f"{number_of:,}", count=f"{len(report.runs):,}", ending=told
+    )
 
 
 def parallelism(facts: dict[str, object]) -> str:

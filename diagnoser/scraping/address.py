@@ -57,7 +57,8 @@ def parse_address(text: str) -> Address:
     shown = _SECRET.sub("//***@", text)
     scheme = text.partition("://")[0].lower()
     if scheme not in _PORTS:
-        raise InputError(f"cannot read {shown}: addresses begin with http://, https://, prom:// or proms://")
+        begin = "addresses begin with http://, https://, prom:// or proms://; shared storage: s3://, gs:// and others"
+        raise InputError(f"cannot read {shown}: {begin}")
     if any(not char.isprintable() for char in text):
         raise InputError(f"cannot read {shown!r}: an address has no control characters")
     try:

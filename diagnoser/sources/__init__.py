@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import BinaryIO
 
-from diagnoser.sources.names import InputError, expand
+from diagnoser.sources.names import InputError, expand, is_remote
 from diagnoser.sources.part import Part
 from diagnoser.sources.rotation import in_sets
 from diagnoser.sources.source import Source
@@ -24,7 +24,8 @@ def open_inputs(names: Sequence[str], stdin: BinaryIO | None, alone: bool = True
     """Turn command-line names into sources, in the order given; rotated files of one log become one source.
 
     ``names`` are files, folders (searched for logs, recursively) or ``-`` for ``stdin``; no name at all means ``-``.
-    A source that is empty or binary is returned with its ``state`` and a problem as long as another one has content.
+    A source that is empty, binary or cannot be opened is returned with its ``state`` and a problem as long as another
+    one has content.
     What is in an archive stands in its place, under its names there; the archive's own name goes before them where it
     is not the only input.
     Raises ``InputError`` for a name that does not exist or cannot be read, a folder without logs, standard input that
@@ -35,6 +36,11 @@ def open_inputs(names: Sequence[str], stdin: BinaryIO | None, alone: bool = True
     listed: set[tuple[int, int]] = set()
     used_stdin = False
     for name in names or ["-"]:
+        if is_remote(name):
+            from diagnoser.sources import remote  # few inputs are
+
+            waiting += remote.parts(name)
+            continue
         if name != "-":
             for path, shown in expand(name, listed):
                 waiting.append(Part(shown, path=path))

@@ -27,8 +27,18 @@ _ADDRESS = re.compile(r"(?:https?|proms?):/|[\w.-]+:\d{2,5}(?:/|\Z)")
 MAX_FILES = 10_000
 
 
+#: Protocols of shared storage; any other address is a server's.
+REMOTE = ("file", "memory", "s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "hdfs", "sftp", "ssh")
+
+
 class InputError(Exception):
     """An input that cannot be used; the message names it, says what is wrong and suggests the nearest name."""
+
+
+def is_remote(name: str | os.PathLike[str]) -> bool:
+    """Whether a name is the address of something on shared storage."""
+    scheme, mark, _ = os.fspath(name).partition("://")
+    return bool(mark) and scheme.lower() in REMOTE and not Path(name).exists()
 
 
 def expand(name: str, listed: set[tuple[int, int]]) -> Iterator[tuple[Path, str]]:
@@ -58,7 +68,11 @@ def expand(name: str, listed: set[tuple[int, int]]) -> Iterator[tuple[Path, str]
             "*.csv, *.sqlite, rotated and compressed ones"
         )
     for path in found:
-        if _fresh(path.stat(), listed):
+        try:
+            fresh = _fresh(path.stat(), listed)
+        except OSError:  # gone since: told when it is opened
+            fresh = True
+        if fresh:
             yield path, str(path)
 
 
@@ -77,13 +91,13 @@ def _fresh(status: os.stat_result, listed: set[tuple[int, int]]) -> bool:
 
 
 def _search(folder: Path) -> list[Path]:
-    """Regular, readable, non-hidden files with a log-like name, in path order (links to folders are not followed)."""
+    """Regular, non-hidden files with a log-like name, in path order (links to folders are not followed)."""
     found: list[Path] = []
     for where, folders, files in os.walk(folder, onerror=_refuse_unreadable(folder)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(where, name)
-            if worth_opening(name) and path.is_file() and os.access(path, os.R_OK):
+            if worth_opening(name) and path.is_file():
                 found.append(path)
         if len(found) > MAX_FILES:
             raise InputError(f"folder {folder} holds more than {MAX_FILES} log files: name a narrower one")

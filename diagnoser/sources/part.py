@@ -33,9 +33,12 @@ class Part:
         path: Path | None = None,
         stream: BinaryIO | None = None,
         opener: Callable[[], BinaryIO] | None = None,
+        address: str = "",
     ) -> None:
         self.name = name
         self.path = path
+        #: Where another process finds it, for what is no file of this machine.
+        self.address = address
         self._opener = opener
         self.compressed = ""
         #: Bytes taken from the file or stream by the reading at hand, compressed ones as they are.
@@ -69,7 +72,10 @@ class Part:
     def blocks(self, report: Report) -> Iterator[bytes]:
         """Yield the whole content, at most ``BLOCK`` bytes at a time; ``report`` hears what could not be read."""
         if self._started is None:
-            yield from self._content(BLOCK, report)
+            try:
+                yield from self._content(BLOCK, report)
+            except OSError as error:  # gone since it was looked at
+                report(f"cannot read {self.name}: {error.strerror or error}")
             return
         started, peeked = self._started, self._peeked
         self._started, self._peeked = iter(()), []
@@ -81,6 +87,18 @@ class Part:
     def place(self) -> PurePath | None:
         """Where the part lies among its rotations: its path, or its name in an archive; None for a stream."""
         return self.path if self._opener is None else PurePosixPath(self.name)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether another process can open it: a regular file under its path, or an address on shared storage."""
+        if self.address:
+            return not self.address.startswith("memory:")
+        return self.size() is not None
+
+    @property
+    def where(self) -> str:
+        """What another process opens it by."""
+        return self.address or str(self.path)
 
     def size(self) -> int | None:
         """Return the bytes of the file as it lies on disk, None for what has no end yet, or is gone by now."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from diagnoser.model import Problem
 from diagnoser.sources.kinds import sniff
-from diagnoser.sources.names import InputError
 from diagnoser.sources.part import BLOCK, Part
 
 #: Bytes kept of one line; the rest of it is passed over.
@@ -23,7 +22,7 @@ class Source:
     """
 
     def __init__(self, parts: Sequence[Part]) -> None:
-        """Look at the start of each part. Raises ``InputError`` when one cannot be opened."""
+        """Look at the start of each part. One that cannot be opened is no part of it, but a problem."""
         self.name = parts[-1].name
         self.kind = "unknown"
         self.state = "empty"
@@ -39,7 +38,8 @@ class Source:
                 head = part.peek(told.append)
                 kind, state, reason = sniff(head)
             except OSError as error:
-                raise InputError(f"cannot read {part.name}: {error.strerror or error}") from None
+                self.problems.append(Problem(part.name, None, f"cannot read {part.name}: {error.strerror or error}"))
+                continue
             if state == "ok":
                 self.parts.append(part)
                 self.kind = kind

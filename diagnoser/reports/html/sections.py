@@ -7,7 +7,7 @@ from typing import Any
 from diagnoser.figurerows import FigureRow
 from diagnoser.findings import Plan, Report, RunReport
 from diagnoser.language import Say
-from diagnoser.reports import compared
+from diagnoser.reports import compared, fleetwords
 from diagnoser.reports.html.closing import timeline, unrecognised, unseen
 from diagnoser.reports.html.drawing import marked, shaded
 from diagnoser.reports.safe import line
@@ -46,6 +46,7 @@ def sections(report: Report, story: Story | None, say: Say) -> dict[str, Any]:
         "drawn": _drawn(report, run, stories, say),
         "runs": _runs(report, run, say) if len(report.runs) > 1 else [],
         "more_runs": max(0, len(report.runs) - RUNS),
+        "fleet": _fleet(report, say) if known and report.fleet is not None else None,
         "odd": [compared.stands_out(one, say) for one in report.odd],
         "plan": _plan(report.plan),
         "settings": _settings(run, say) if run is not None else [],
@@ -78,6 +79,28 @@ def sections(report: Report, story: Story | None, say: Say) -> dict[str, Any]:
             for one in sorted(report.inputs, key=lambda one: not one.problems)[:INPUTS]
         ],
         "more_inputs": max(0, len(report.inputs) - INPUTS),
+    }
+
+
+def _fleet(report: Report, say: Say) -> dict[str, Any]:
+    assert report.fleet is not None
+    return {
+        "heading": fleetwords.heading(report, say),
+        "kinds": [
+            {"servers": f"{one.servers:,}", "text": fleetwords.kind(one, say)} for one in report.fleet.kinds[:NAMES]
+        ],
+        "findings": [
+            {
+                "severity": one.severity,
+                "id": one.id,
+                "title": one.title,
+                "share": fleetwords.share(one, say),
+                "since": fleetwords.since(one, say),
+                "first": fleetwords.first(one, say),
+            }
+            for one in report.fleet.findings[:RUNS]
+        ],
+        "apart": fleetwords.apart(report.fleet, say)[:RUNS],
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from diagnoser.findings import Advice, Evidence, Finding, Report, RunReport
 from diagnoser.language import Say
 from diagnoser.reports.excerpt import excerpt, stems
+from diagnoser.reports.fleetwords import servers
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import answer, ending, engine_name, focus, gpus, looked, parallelism, recognised
 from diagnoser.reports.units import clock, day, plural, short_window, size, span
@@ -137,6 +138,8 @@ def _runs(report: Report, finding: Finding, say: Say) -> str:
     if len(report.runs) < 2:
         return ""
     places = [str(at) for at, run in enumerate(report.runs, 1) if run.id in finding.runs]
+    if report.fleet is not None:
+        return next((servers(one, say) for one in report.fleet.findings if one.id == finding.id), "")
     if len(places) > 6:
         return say("in {count} of {runs} runs").format(count=len(places), runs=len(report.runs))
     return say("run {number}").format(number=", ".join(places)) if places else ""

@@ -19,12 +19,21 @@ def render(report: Report, options: RenderOptions) -> str:
         brief.write(page, report)
         return page.text()
     shown = head.write(page, report)
-    figures.write(page, report, shown)
-    spreads.write(page, shown)
-    objectives.write(page, report, shown)
-    compared.stand_out(page, report.odd)
+    # One page for a whole fleet: what is one server's alone is told of it alone, or with -v.
+    alone = report.fleet is None
+    if alone or options.verbose:
+        figures.write(page, report, shown)
+        spreads.write(page, shown)
+        objectives.write(page, report, shown)
+    if alone:
+        compared.stand_out(page, report.odd)
     findings.write(page, report)
     if report.baseline is not None:
         compared.section(page, report.baseline)
-    closing.write(page, report)
+    if alone or options.verbose:
+        closing.write(page, report)
+    else:
+        closing.problems(page, report)
+        told = page.say("figures, checklist and what was not observed: -v, or one server's log alone")
+        page.add((told, "dim"))
     return page.text()

@@ -27,7 +27,7 @@ def write(page: Page, report: Report) -> None:
         _unrecognised(page, report.unrecognised)
     if report.checklist and recognised(report):
         _checklist(page, report.checklist)
-    _problems(page, report)
+    problems(page, report)
 
 
 def _plan(page: Page, plan: Plan) -> None:
@@ -125,7 +125,8 @@ def _checklist(page: Page, checks: list[Check]) -> None:
         page.labelled("", texts[:2], 0, COLUMN, "dim")
 
 
-def _problems(page: Page, report: Report) -> None:
+def problems(page: Page, report: Report) -> None:
+    """Name the inputs that could not be read, or not well."""
     groups: dict[str, list[str]] = {}
     for source in report.inputs:
         for problem in source.problems:

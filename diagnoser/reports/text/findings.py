@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnoser.findings import Evidence, Finding, Report
 from diagnoser.language import Say
-from diagnoser.reports import layout
+from diagnoser.reports import fleetwords, layout
 from diagnoser.reports.excerpt import Words, excerpt, stems
 from diagnoser.reports.safe import line, lines
 from diagnoser.reports.summary import looked, recognised
@@ -26,9 +26,16 @@ def write(page: Page, report: Report) -> None:
         return
     known = {finding.id for finding in report.findings}
     tops = [finding for finding in report.findings if finding.explained_by not in known - {finding.id}]
-    for place, finding in enumerate(tops, 1):
+    told = tops if report.fleet is None or page.options.verbose else tops[: fleetwords.TOLD]
+    for place, finding in enumerate(told, 1):
         page.gap()
         _finding(page, report, place, finding)
+    if len(told) < len(tops):
+        page.gap()
+        names = ", ".join(line(finding.id) for finding in tops[len(told) :])
+        page.labelled(
+            page.say("also"), [page.say("{names}: -v tells them in full").format(names=names)], 0, COLUMN, "dim"
+        )
     if report.healthy:
         page.gap()
         _nothing(page, report)
@@ -83,6 +90,8 @@ def _finding(page: Page, report: Report, place: int, finding: Finding) -> None:
 
 def _runs(report: Report, finding: Finding, say: Say) -> str:
     places = [str(i) for i, run in enumerate(report.runs, 1) if run.id in finding.runs]
+    if report.fleet is not None:
+        return next((fleetwords.servers(one, say) for one in report.fleet.findings if one.id == finding.id), "")
     if len(places) > 6:
         return say("in {count} of {runs} runs").format(count=len(places), runs=len(report.runs))
     return say("run {number}").format(number=", ".join(places)) if places else ""

@@ -17,6 +17,7 @@ from diagnoser.reports.summary import (
     recognised,
     which_run,
 )
+from diagnoser.reports.text import fleet
 from diagnoser.reports.text.page import Page
 from diagnoser.reports.units import number, plural, span
 from diagnoser.times import duration
@@ -40,7 +41,10 @@ def write(page: Page, report: Report) -> RunReport | None:
     for note in (*answers(report, page.say), *(shown.notes if shown is not None else ())):
         for piece in layout.wrap(line(note), page.width):
             page.add((piece, "dim"))
-    if shown is not None and len(report.runs) > 1:
+    if shown is not None and report.fleet is not None:
+        page.gap()
+        fleet.write(page, report)
+    elif shown is not None and len(report.runs) > 1:
         page.gap()
         _runs(page, report, shown)
     if report.stages and shown is not None:

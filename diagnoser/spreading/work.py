@@ -1,0 +1,74 @@
+"""A diagnosis given to a crew: logs to portions, runs to judgements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import diagnoser
+from diagnoser.evidence.taken import Taken
+from diagnoser.findings import Input
+from diagnoser.judging import Judgement, judge
+from diagnoser.loading import Knowledge
+from diagnoser.model import Run
+from diagnoser.options import Options
+from diagnoser.portions import Portion, Window
+from diagnoser.portraits import Portrait
+from diagnoser.settling import context, settle
+from diagnoser.sources import Source
+from diagnoser.spreading import tasks
+from diagnoser.spreading.crew import Crew, Lost
+
+
+def read_logs(
+    sources: Sequence[Source], crew: Crew, options: Options, window: Window | None = None
+) -> dict[int, Portion]:
+    """Have the logs read that workers can open; streams and what is in archives stay with the caller."""
+    logs = sum(one.kind == "log" for one in sources)
+    order = tasks.Order(diagnoser.__version__, options, window, logs).packed()
+    places = [at for at, one in enumerate(sources) if one.kind == "log" and _open_elsewhere(one)]
+    if len(places) < 2:
+        return {}
+    portions: dict[int, Portion] = {}
+    given = ((order, sources[at].name, [(part.name, part.where) for part in sources[at].parts]) for at in places)
+    for number, result in crew.each(tasks.read, given):
+        at = places[number]
+        if isinstance(result, Lost):
+            name = sources[at].name
+            result = Portion(Taken([], [], set()), Input(name, "log", "", 0, 0, [f"not read: {result.why}"]))
+        portions[at] = result
+        # What was found wrong when the input was looked at first is known here only.
+        before = [problem.text for problem in sources[at].problems]
+        result.input.problems = [*before, *(text for text in result.input.problems if text not in before)]
+        for part in sources[at].parts:
+            part.done = part.size() or 0
+    return portions
+
+
+def _open_elsewhere(source: Source) -> bool:
+    return source.state == "ok" and all(part.elsewhere for part in source.parts)
+
+
+def judge_runs(
+    runs: Sequence[Run], crew: Crew, options: Options, knowledge: Knowledge, starts: Counter[tuple[str, ...]]
+) -> tuple[list[Judgement], dict[int, Portrait]]:
+    """Have every run judged; one whose worker failed is judged here."""
+    before: list[int] = []
+    for run in runs:
+        writer = (run.stream, *run.sources[:1])
+        before.append(starts[writer])
+        starts[writer] += 1
+    order = tasks.Order(diagnoser.__version__, options, None, 0).packed()
+    judgements: dict[int, Judgement] = {}
+    portraits: dict[int, Portrait] = {}
+    given = ((order, run, restarts) for run, restarts in zip(runs, before, strict=True))
+    for at, result in crew.each(tasks.judged, given):
+        run, restarts = runs[at], before[at]
+        if isinstance(result, Lost):
+            settle(run, knowledge, options)
+            about = context(run, knowledge, restarts)
+            judgements[at] = judge(run, knowledge.base, knowledge.vocabulary, options.inference, about)
+        else:
+            judgements[at] = tasks.accepted(result, run, knowledge, restarts)
+            portraits[run.id] = result.portrait
+    return [judgements[at] for at in range(len(runs))], portraits
