@@ -1,4 +1,7 @@
-"""What can be left out of a rule: every part of its condition and symptoms, every `unless`, every level of severity."""
+"""What can be left out of a rule: every part of its condition and symptoms, every `unless`, every level of severity.
+
+A symptom of the rule that loses a part loses it in the levels too.
+"""
 
 from __future__ import annotations
 
@@ -27,20 +30,26 @@ class Mutant(NamedTuple):
 def mutants(rule: Rule) -> Iterator[Mutant]:
     """Yield the rule without one of its parts, each way once."""
     own = dict(rule.symptoms)
-    used = _reached(rule.when, own)
+    used = _reached(rule.when, own).union(*(_reached(one, own) for _, one in rule.severity if one is not None))
     for kind, text, node in _without(rule.when):
         yield Mutant(rule.id, kind, "when", text, replace(rule, when=_opened(node, own)))
     for name, symptom in rule.symptoms:
         if name not in used:
             continue
         for kind, text, node in _without(symptom):
-            yield Mutant(rule.id, kind, name, text, replace(rule, when=_opened(rule.when, {**own, name: node})))
+            yield Mutant(rule.id, kind, name, text, _with(rule, {**own, name: node}))
     for cause in rule.unless:
         left = tuple(one for one in rule.unless if one != cause)
         yield Mutant(rule.id, "unless", "unless", cause, replace(rule, unless=left))
     for at, (level, condition) in enumerate(rule.severity[:-1] if len(rule.severity) > 1 else ()):
         levels = rule.severity[:at] + rule.severity[at + 1 :]
         yield Mutant(rule.id, "severity", level, condition.text if condition else "", replace(rule, severity=levels))
+
+
+def _with(rule: Rule, own: Mapping[str, Node]) -> Rule:
+    """Return a rule whose condition and levels speak of these symptoms, written out."""
+    levels = tuple((level, None if one is None else _opened(one, own)) for level, one in rule.severity)
+    return replace(rule, when=_opened(rule.when, own), severity=levels)
 
 
 def _reached(node: Node, own: Mapping[str, Node]) -> set[str]:

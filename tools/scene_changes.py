@@ -1,12 +1,13 @@
 """Changes one run of an example as a scene says, by the names that rules use.
 
-A series takes a level (``0.3``), a factor (``x10``), a ramp (``0..40``), levels in turn (``1|9``), levels one after the
-other for equal parts of the time (``[0, 9, 0]``, or ``0.1*99,5``), ``{ranks: [value, value]}``, each a rank's own, or
-``unknown``; a distribution also ``samples 20``. An event takes how many there are, or ``{times: 3, phase: startup,
-field: value}`` with ``at``, seconds after the start, ``every``, seconds from one to the next, ``by``, ``ranks`` for one
-on each, and ``place``, ``first`` for one before all other messages; or a list of such. A fact or ``arg.NAME`` takes its
-value or ``unknown``; ``isset(NAME)`` whether the operator set it. ``rows`` is how many samples there are, ``{times: 8,
-every: 10}`` how many and how far apart, ``cause ID`` whether a cause holds that a condition asks for.
+A series takes a level (``0.3``), a factor (``x10``), a ramp (``0..40``), levels in turn (``1|9``), levels one after
+the other for equal parts of the time (``[0, 9, 0]``, or ``0.1*99,5``), ``{ranks: [value, value]}``, each a rank's
+own, or ``unknown``; a distribution also ``samples 20``. An event takes how many there are, or ``{times: 3, phase:
+startup, field: value}`` with ``at``, seconds after the start, ``every``, seconds from one to the next, ``by``,
+``ranks`` for one on each, and ``place``, ``first`` for one before all other messages; or a list of such. A fact or
+``arg.NAME`` takes its value or ``unknown``; ``isset(NAME)`` whether the operator set it. ``rows`` is how many samples
+there are, ``{times: 8, every: 10}`` how many and how far apart, ``rows gpu`` those of one medium, ``cause ID``
+whether a cause holds that a condition asks for.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def changed(run: Run, but: Mapping[str, Any], knowledge: Knowledge) -> Run:
         levels=dict(run.levels),
     )
     series = knowledge.vocabulary.series
-    if not run.tables and any(name == ROWS or (name in series and series[name].kind != "spread") for name in but):
+    if not run.tables and any(name.startswith(ROWS) or (name in series and series[name].kind != "spread") for name in but):
         run.tables["log", ()] = _lines(run)
-    for name in sorted(but, key=lambda one: one != ROWS):
+    for name in sorted(but, key=lambda one: not one.startswith(ROWS)):
         _change(run, name, but[name], knowledge)
     return run
 
@@ -63,8 +64,11 @@ def _change(run: Run, name: str, value: Any, knowledge: Knowledge) -> None:
         run.levels["ERROR"] = value
     elif name == RESTARTS or name.startswith(CAUSE):
         pass  # said of what stands beside the run
-    elif name == ROWS:
-        run.tables = {key: _rows(table, value) for key, table in run.tables.items()}
+    elif name.startswith(ROWS):
+        of = name.removeprefix(ROWS).strip()
+        run.tables = {
+            key: _rows(table, value) if of in ("", table.medium) else table for key, table in run.tables.items()
+        }
     elif series is not None and series.kind == "spread":
         run.spreads[name] = _spread(run.spreads.get(name, []), value)
     elif series is not None:

@@ -32,19 +32,20 @@ def goals(rule: Rule, changed: Rule, symptoms: Mapping[str, Node]) -> list[list[
     """Return ways, each some goals at once, in which a changed rule may say something else than the rule."""
     own = {**symptoms, **dict(rule.symptoms)}
     before, after = opened(rule.when, own), opened(changed.when, {**symptoms, **dict(changed.symptoms)})
-    if before != after:
-        return [[*_differs(before, after)]]
-    levels = [one for one in rule.severity if one not in changed.severity]
-    if not levels:
-        return []
+    ways = [[*_differs(before, after)]] if before != after else []
     found = [Goal(before, TRUE)]
+    kept = dict(changed.severity)
     for level, condition in rule.severity:
         if condition is None:
             break
-        found.append(Goal(opened(condition, own), TRUE if level == levels[0][0] else NOT_TRUE))
-        if level == levels[0][0]:
-            break
-    return [found]
+        said = opened(condition, own)
+        left = kept.get(level)
+        if left is None:
+            ways.append([*found, Goal(said, TRUE)])
+        elif opened(left, own) != said:
+            ways.append([*found, *_differs(said, opened(left, own))])
+        found.append(Goal(said, NOT_TRUE))
+    return ways
 
 
 def _differs(one: Node, two: Node) -> Iterator[Goal]:
