@@ -2,12 +2,12 @@
 
 A series takes a level (``0.3``), a factor (``x10``), a ramp (``0..40``), levels in turn (``1|9``), levels one after
 the other for equal parts of the time (``[0, 9, 0]``, or ``0.1*99,5``), ``{ranks: [value, value]}``, each a rank's
-own, or ``unknown``; a distribution also ``samples 20``. An event takes how many there are, or ``{times: 3, phase:
-startup, field: value}`` with ``at``, seconds after the start, ``every``, seconds from one to the next, ``by``,
-``ranks`` for one on each, and ``place``, ``first`` for one before all other messages; or a list of such. A fact or
-``arg.NAME`` takes its value or ``unknown``; ``isset(NAME)`` whether the operator set it. ``rows`` is how many samples
-there are, ``{times: 8, every: 10}`` how many and how far apart, ``rows gpu`` those of one medium, ``cause ID``
-whether a cause holds that a condition asks for.
+own, or ``unknown``; a distribution also ``samples 20`` or ``{count: 20, levels: ...}``. An event takes how many there
+are, or ``{times: 3, phase: startup, field: value}`` with ``at``, seconds after the start, ``every``, seconds from one
+to the next, ``by``, ``ranks`` for one on each, and ``place``, ``first`` for one before all other messages; or a list
+of such. A fact or ``arg.NAME`` takes its value or ``unknown``; ``isset(NAME)`` whether the operator set it. ``rows``
+is how many samples there are, ``{times: 8, every: 10}`` how many and how far apart, ``rows gpu`` those of one medium,
+``cause ID`` whether a cause holds that a condition asks for.
 """
 
 from __future__ import annotations
@@ -208,6 +208,8 @@ def _spread(spreads: list[Spread], value: Any) -> list[Spread]:
             )
             for one in spreads
         ]
+    if isinstance(value, dict):
+        first, value = replace(first, count=value["count"], total=0.0), value["levels"]
     count = max(min(int(first.count), 2000), 1)
     if isinstance(value, str) and value.startswith("samples "):
         wanted = float(value.split()[1])
