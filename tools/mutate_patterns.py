@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from diagnoser.envelopes._registry import by_first
 from tools.pattern_parts import part, places, weakened
 from tools.readings import Document, documents
+from tools.survivors import explained
 
 _ROOT = Path(__file__).parent.parent
 _Remembering: Any = type(functools.lru_cache(set))
@@ -189,15 +190,19 @@ def _reading(document: Document) -> list[str] | None:
 
 
 def patterns(only: list[str]) -> int:
-    """Print the parts of patterns that can go without a stored reading that notices; return how many."""
+    """Print the parts of patterns that no stored reading needs and nothing explains; return how many."""
     chosen = [one for one in listed() if not only or any(word in one.title for word in only)]
-    readings = uses(chosen, documents())
-    made = survived = 0
+    readings, known = uses(chosen, documents()), explained()
+    made = why = survived = 0
     for pattern in chosen:
         for one in parts(pattern):
             made += 1
-            if not noticed(one, readings[pattern.title]):
-                survived += 1
+            if noticed(one, readings[pattern.title]):
+                continue
+            why += one.title in known
+            survived += one.title not in known
+            if one.title not in known:
                 print(one.title, flush=True)
-    print(f"patterns: {len(chosen)}, {made} parts, {made - survived} noticed, {survived} survived")
+    seen = made - why - survived
+    print(f"patterns: {len(chosen)}, {made} parts, {seen} noticed, {why} explained, {survived} survived")
     return survived

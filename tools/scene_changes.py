@@ -1,7 +1,7 @@
 """Changes one run of an example as a scene says, by the names that rules use.
 
 A series takes a level (``0.3``), a factor (``x10``), a ramp (``0..40``), levels in turn (``1|9``), levels one after
-the other for equal parts of the time (``[0, 9, 0]``, or ``0.1*99,5``), ``{ranks: [value, value]}``, each a rank's
+the other for equal parts of the time (``[0, 9, null]``, or ``0.1*99,5``), ``{ranks: [value, value]}``, each a rank's
 own, or ``unknown``; a distribution also ``samples 20`` or ``{count: 20, levels: ...}``. An event takes how many there
 are, or ``{times: 3, phase: startup, field: value}`` with ``at``, seconds after the start, ``every``, seconds from one
 to the next, ``by``, ``ranks`` for one on each, and ``place``, ``first`` for one before all other messages; or a list
@@ -20,7 +20,7 @@ from typing import Any
 from diagnoser.api import Knowledge
 from diagnoser.model import Event, EventLog, Fact, Run
 from diagnoser.spread import Spread, of_values
-from diagnoser.table import Origin, Table
+from diagnoser.table import NAN, Origin, Table
 from diagnoser.values import replace
 
 UNKNOWN = "unknown"
@@ -105,7 +105,9 @@ def _set(run: Run, name: str, state: str, knowledge: Knowledge) -> None:
 
 
 def _level(value: Any, at: int, of: int, before: float) -> float:
-    """Return what row ``at`` of ``of`` is."""
+    """Return what row ``at`` of ``of`` is, NaN where it says nothing."""
+    if value is None:
+        return NAN
     if isinstance(value, str) and "," in value:
         value = [level for one in value.split(",") for level in [float(one.split("*")[0])] * _times(one)]
     if isinstance(value, list):
@@ -161,7 +163,7 @@ def _table(table: Table, name: str, value: Any, kinds: Mapping[str, str]) -> Tab
             values.pop(name, None)
         elif new or name in values:
             values[name] = _level(value, at, size, values.get(name, 0.0))
-        return values
+        return {key: level for key, level in values.items() if level == level}
 
     return _copy(table, row, table.group, {**table.kinds, name: kinds[name]})
 
