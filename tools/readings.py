@@ -28,7 +28,7 @@ from diagnoser.values import dataclass, field
 STORED = Path(__file__).parent.parent / "tests" / "data" / "readings.txt"
 #: Characters of one value that are stored; a checksum stands for the rest.
 _SHOWN = 240
-_PICTURES = {"\x1b": "␛", "\r": "␍", "\0": "␀", "\t": "␉"}
+_PICTURES = {"\x1b": "⎋", "\r": "␍", "\0": "␀", "\t": "␉"}
 _LETTERS = {picture: letter for letter, picture in _PICTURES.items()}
 #: What a record is when nothing is said of it.
 _PLAIN = {"kind": "raw", "dialect": "", "level": "", "process": "", "ranks": (), "where": "", "stream": ""}
