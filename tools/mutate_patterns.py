@@ -168,7 +168,7 @@ def uses(patterns: list[Pattern], stored: list[Document]) -> dict[str, list[Docu
             change.__exit__()
     for one in patterns:
         if isinstance(one.value, str):
-            found[one.title] = [document for document in stored if document.title == "log"]
+            found[one.title] = [document for document in stored if document.title in ("log", "lines")]
     return found
 
 

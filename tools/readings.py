@@ -1,10 +1,11 @@
 """`python -m tools.readings`: writes anew what the readers make of the stored inputs.
 
 `tests/data/readings.txt` holds documents, each with a first line ``== log``, ``== records`` (a log that no envelope
-is peeled off), ``== trace`` or ``== sample READER N`` (a sample that stands in the reader's module). Its lines follow
-after ``> ``, then after two blanks everything that is read of them, value by value: a pattern that stops matching, or
-loses one of its alternatives, changes some line of it. Terminal codes, carriage returns, tabs and blanks at the end
-stand as the pictures of Unicode.
+is peeled off), ``== lines`` (no more than peeled), ``== heads`` (what each dialect says of a line), ``== trace`` or
+``== sample READER N`` (a sample that stands in the reader's module). Its lines follow after ``> ``, then after two
+blanks everything that is read of them, value by value: a pattern that stops matching, or loses one of its
+alternatives, changes some line of it. Terminal codes, carriage returns, tabs and blanks at the end stand as the
+pictures of Unicode.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from diagnoser.envelopes import Peeler
+from diagnoser.formats import dialects
 from diagnoser.formats.records import RecordReader
 from diagnoser.model import Line, Record
 from diagnoser.reading import Readers
@@ -46,6 +48,11 @@ class Document:
         """Return what is read of it now."""
         if self.title in ("log", "records"):
             return list(of_log(self.lines, peeled=self.title == "log"))
+        if self.title == "lines":
+            return [_short(f"{one.number} {one.time} {one.stream} {one.envelope}: {one.text}") for one in _peeled(self.lines)]
+        if self.title == "heads":
+            heads = [(line, dialect.NAME, dialect.head(line)) for line in self.lines for dialect in dialects()]
+            return [_short(f"{name} {head}") for _, name, head in heads if head is not None]
         if self.title == "trace":
             return list(of_trace("".join(f"{line}\n" for line in self.lines).encode()))
         _, name, number = self.title.split()
@@ -72,6 +79,10 @@ def written(found: Iterable[Document]) -> str:
         rows += [f"== {one.title}", *(f"> {_pictures(line)}".rstrip() for line in one.lines)]
         rows += [f"  {said}" for said in one.reading()]
     return "\n".join(rows) + "\n"
+
+
+def _peeled(lines: Iterable[str]) -> Iterator[Line]:
+    yield from Peeler().lines(("log", number, line.encode()) for number, line in enumerate(lines, 1))
 
 
 def of_log(lines: Iterable[str], peeled: bool) -> Iterator[str]:
