@@ -167,6 +167,9 @@ def uses(patterns: list[Pattern], stored: list[Document]) -> dict[str, list[Docu
         for change in watched:
             change.__exit__()
     for one in patterns:
+        # Equal expressions are one object, which the first of them watches.
+        twin = next(other for other in patterns if other.value is one.value)
+        found[one.title] = found[twin.title]
         if isinstance(one.value, str):
             found[one.title] = [document for document in stored if document.title in ("log", "lines")]
     return found
