@@ -49,7 +49,10 @@ class Document:
         if self.title in ("log", "records"):
             return list(of_log(self.lines, peeled=self.title == "log"))
         if self.title == "lines":
-            return [_short(f"{one.number} {one.time} {one.stream} {one.envelope}: {one.text}") for one in _peeled(self.lines)]
+            return [
+                _short(f"{one.number} {one.time} {one.stream} {one.envelope}: {one.text}")
+                for one in _peeled(self.lines)
+            ]
         if self.title == "heads":
             heads = [(line, dialect.NAME, dialect.head(line)) for line in self.lines for dialect in dialects()]
             return [_short(f"{name} {head}") for _, name, head in heads if head is not None]

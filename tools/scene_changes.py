@@ -47,7 +47,9 @@ def changed(run: Run, but: Mapping[str, Any], knowledge: Knowledge) -> Run:
         levels=dict(run.levels),
     )
     series = knowledge.vocabulary.series
-    if not run.tables and any(name.startswith(ROWS) or (name in series and series[name].kind != "spread") for name in but):
+    if not run.tables and any(
+        name.startswith(ROWS) or (name in series and series[name].kind != "spread") for name in but
+    ):
         run.tables["log", ()] = _lines(run)
     for name in sorted(but, key=lambda one: not one.startswith(ROWS)):
         _change(run, name, but[name], knowledge)

@@ -49,25 +49,43 @@ def stored() -> Iterator[Sentence]:
         yield Sentence(event, engine, json.loads(fields), line)
 
 
-def rendered(text: str, kinds: Mapping[str, str] | None = None) -> str:
-    """Return a template with something put into its holes, options said."""
+def rendered(text: str, kinds: Mapping[str, str] | None = None, other: tuple[int, int] | None = None) -> str:
+    """Return a template with something put into its holes, options said, the first of alternatives chosen.
+
+    ``other`` is a hole by its place and which alternative it takes instead; an optional part is then left out.
+    """
     kinds = kinds or {}
+    place = -1
 
     def fill(hit: re.Match[str]) -> str:
+        nonlocal place
+        place += 1
+        chosen = other[1] if other is not None and other[0] == place else 0
         if hit[4] is not None:
-            return rendered(hit[4], kinds)
+            return "" if chosen else rendered(hit[4], kinds)
         if hit[3] is not None:
-            return hit[3].split("|")[0]
+            return hit[3].split("|")[chosen]
         return _SAID.get(hit[2] or kinds.get(hit[1], ""), "12")
 
-    said = _HOLE.sub(fill, text.replace("{{", "\0").replace("}}", "\1"))
+    said = _HOLE.sub(fill, text.removeprefix("{^}").replace("{{", "\0").replace("}}", "\1"))
     return said.replace("\0", "{").replace("\1", "}")
 
 
-def spoken(spec: EventSpec, template: Template) -> Iterator[str]:
+def choices(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what a template may say otherwise: each further alternative, and no optional part."""
+    for place, hit in enumerate(_HOLE.finditer(text.removeprefix("{^}").replace("{{", "\0").replace("}}", "\1"))):
+        if hit[4] is not None:
+            yield place, 1
+        elif hit[3] is not None:
+            yield from ((place, number) for number in range(1, len(hit[3].split("|"))))
+
+
+def spoken(template: Template, other: tuple[int, int] | None = None) -> Iterator[str]:
     """Yield lines that may be the wording in its writer's form, the likeliest first."""
     kinds = dict(template.converters)
-    texts = [rendered(template.text, kinds), rendered(template.text, dict.fromkeys(kinds, "int")), template.anchor]
+    texts = [rendered(template.text, kinds, other), rendered(template.text, dict.fromkeys(kinds, "int"), other)]
+    if other is None:
+        texts += [template.anchor, *(rendered(template.text, dict.fromkeys(kinds, kind)) for kind in _SAID)]
     for text in dict.fromkeys(texts):
         if regex.search(template.pattern, text):
             prefix = _PREFIX.get(template.engine, "")
@@ -89,13 +107,21 @@ def read(event: str, engine: str, line: str, matcher: Matcher) -> dict[str, Any]
     return next((one.fields for one in found if one.spec.name == event), None)
 
 
-def told(spec: EventSpec, template: Template, matcher: Matcher) -> str | None:
-    """Return the stored line of a wording; None when no line can be made that it alone reads so."""
-    for line in spoken(spec, template):
+def told(spec: EventSpec, at: int, matcher: Matcher, lone: Matcher, other: tuple[int, int] | None = None) -> str | None:
+    """Return the stored line of a wording; None when no line can be made that it reads.
+
+    ``lone`` lacks the wording: a line that it does not read so is the best.
+    """
+    template = spec.templates[at]
+    found: list[tuple[str, dict[str, Any]]] = []
+    for line in spoken(template, other):
         fields = read(spec.name, template.engine, line, matcher)
         if fields is not None and "\t" not in line and "\n" not in line:
-            return f"{spec.name}\t{template.engine}\t{json.dumps(fields)}\t{line}"
-    return None
+            found.append((line, fields))
+            if read(spec.name, template.engine, line, lone) != fields:
+                found = found[-1:]
+                break
+    return f"{spec.name}\t{template.engine}\t{json.dumps(found[0][1])}\t{found[0][0]}" if found else None
 
 
 def without(spec: EventSpec, at: int) -> EventSpec:
@@ -103,34 +129,59 @@ def without(spec: EventSpec, at: int) -> EventSpec:
     return replace(spec, templates=tuple(one for number, one in enumerate(spec.templates) if number != at))
 
 
+def lines(spec: EventSpec) -> Iterator[str]:
+    """Yield the lines of an event: one for each wording, and for each way in which it may be said otherwise."""
+    matcher = Matcher([spec])
+    for at, template in enumerate(spec.templates):
+        lone = Matcher([without(spec, at)])
+        said = told(spec, at, matcher, lone)
+        yield said or f"no line for {spec.name}: {template.text}"
+        yield from (line for one in choices(template.text) if (line := told(spec, at, matcher, lone, one)) is not None)
+
+
+def alike(spec: EventSpec, at: int, lone: Matcher) -> bool:
+    """Tell whether all that is known to be said in a wording is read the same without it: others cover it."""
+    template, matcher = spec.templates[at], Matcher([spec])
+    every = [line for one in (None, *choices(template.text)) for line in spoken(template, one)]
+    whole = [read(spec.name, template.engine, line, matcher) for line in every]
+    return any(one is not None for one in whole) and whole == [
+        read(spec.name, template.engine, line, lone) for line in every
+    ]
+
+
 def messages(only: list[str]) -> int:
-    """Print the wordings that no stored line needs."""
+    """Print the wordings that no stored line needs and no other wording covers; return how many."""
     base = Knowledge(Options()).base
     kept: dict[str, list[Sentence]] = {}
     for one in stored():
         kept.setdefault(one.event, []).append(one)
-    made = survived = 0
+    made = covered = survived = 0
     for spec in base.events.values():
         if only and spec.name not in only:
             continue
         for at, template in enumerate(spec.templates):
             made += 1
-            matcher = Matcher([without(spec, at)])
-            if all(read(spec.name, one.engine, one.line, matcher) == one.fields for one in kept.get(spec.name, [])):
+            lone = Matcher([without(spec, at)])
+            if any(read(spec.name, one.engine, one.line, lone) != one.fields for one in kept.get(spec.name, [])):
+                continue
+            if alike(spec, at, lone):
+                covered += 1
+            else:
                 survived += 1
                 print(f"message: {spec.name}: {template.engine}: {template.text[:140]}")
-    print(f"messages: {made} mutants, {made - survived} noticed, {survived} survived")
+    seen = made - covered - survived
+    print(f"messages: {made} mutants, {seen} noticed, {covered} read alike by another wording, {survived} survived")
     return survived
 
 
 def main() -> int:
-    """Write a line for every wording that one can be made for."""
-    base = Knowledge(Options()).base
-    for spec in base.events.values():
-        matcher = Matcher([spec])
-        for template in spec.templates:
-            said = told(spec, template, matcher)
-            print(said) if said else print(f"no line for {spec.name}: {template.text}", file=sys.stderr)
+    """Write the lines of all events."""
+    seen: set[str] = set()
+    for spec in Knowledge(Options()).base.events.values():
+        for said in lines(spec):
+            if said not in seen:
+                print(said, file=sys.stderr if said.startswith("no line for ") else sys.stdout)
+            seen.add(said)
     return 0
 
 
