@@ -15,7 +15,7 @@ import serverlogs
 
 from diagnoser import __version__
 from diagnoser.rules.matcher import Matcher
-from tools import mutate, readings, scenes, sentences, survivors
+from tools import mutate, mutate_patterns, readings, scenes, sentences, survivors
 
 #: As many rules are taken apart in each run: others with each version.
 _SAMPLE = 8
@@ -66,6 +66,18 @@ def test_every_stored_sentence_is_read(stage: scenes.Stage) -> None:
         if one.event not in events or sentences.read(one.event, one.engine, one.line, matchers[one.event]) != one.fields
     ]
     assert not wrong, "\n".join(map(str, wrong[:20]))
+
+
+def test_what_wordings_lose_is_noticed(stage: scenes.Stage) -> None:
+    """Wordings of some events, taken away one at a time: a stored line, or another wording that reads it alike."""
+    chosen = random.Random(__version__).sample(sorted(stage.knowledge.base.events), 40)
+    assert sentences.messages(chosen) == 0
+
+
+def test_what_patterns_lose_is_noticed() -> None:
+    """Alternatives and parts of some patterns, taken away one at a time: a stored reading, or a known reason."""
+    chosen = random.Random(__version__).sample([one.title for one in mutate_patterns.listed()], 16)
+    assert mutate_patterns.patterns(chosen) == 0
 
 
 def test_every_wording_has_its_sentence(stage: scenes.Stage) -> None:

@@ -96,10 +96,8 @@ def _put(facts: dict[str, Fact], name: str, value: Any) -> None:
 def _set(run: Run, name: str, state: str, knowledge: Knowledge) -> None:
     """Say of a fact and of the arguments that tell it whether the operator set them."""
     spec = knowledge.vocabulary.facts.get(name)
-    for holder, key in [
-        (run.facts, name),
-        *((run.arguments, one) for one in (spec.args.get(run.engine, ()) if spec else ())),
-    ]:
+    stated = spec.args.get(run.engine, ()) if spec else ()
+    for holder, key in [(run.facts, name), *((run.arguments, one) for one in stated)]:
         if key in holder:
             holder[key] = replace(holder[key], state=state)
     if name not in run.facts:
@@ -218,9 +216,8 @@ def _spread(spreads: list[Spread], value: Any) -> list[Spread]:
     if isinstance(value, str) and value.startswith("samples "):
         wanted = float(value.split()[1])
         part = wanted / first.count if first.count else 1.0
-        return [
-            replace(first, count=wanted, total=first.total * part, buckets=[(u, n * part) for u, n in first.buckets])
-        ]
+        buckets = [(upper, number * part) for upper, number in first.buckets]
+        return [replace(first, count=wanted, total=first.total * part, buckets=buckets)]
     made = of_values([_level(value, at, count, 0.0) for at in range(count)], first.medium, first.source, 1, first.text)
     return [replace(made, count=first.count, total=made.total * first.count / count)] if made else []
 

@@ -1,4 +1,4 @@
-"""What mutations change nothing, with the reason: `tests/data/survivors.txt`, a line and its reason, indented, under it."""
+"""Which mutations change nothing, and why: `tests/data/survivors.txt`, a line with its reason indented under it."""
 
 from __future__ import annotations
 
