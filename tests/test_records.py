@@ -292,6 +292,14 @@ def test_impossible_dates_do_not_stop_the_reader():
     assert [record.text for record in records] == ["x", "y"]
 
 
+@pytest.mark.parametrize("day", ["2026-22-01", "2026-00-10", "0000-01-01", "2026-02-41"])
+def test_impossible_dates_foretell_nothing(day):
+    lines = [Line("f", 1, f"{day} 12:00:00 - m - ERROR - x", None, "", "bare")]
+    reader = RecordReader()
+    reader.foresee(lines)
+    assert [record.text for line in lines for record in (*reader.feed(line), *reader.flush())] == ["x"]
+
+
 def test_lines_that_a_terminal_broke_are_whole_again():
     prefix = "(EngineCore pid=316) ERROR 06-02 19:21:05 [core.py:1140] "
     engine = "(APIServer pid=1) INFO 06-02 19:21:05 [loggers.py:9] "

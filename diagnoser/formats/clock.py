@@ -7,6 +7,7 @@ stream keeps it: a dated line that comes late is moved into the nominal year, or
 
 from __future__ import annotations
 
+import contextlib
 from datetime import date
 
 from diagnoser.formats.base import Head
@@ -48,7 +49,8 @@ class Clock:
     def hint(self, head: Head) -> None:
         """Take a dated line of the same stream in advance, for those without a year before it."""
         if self._hint is None and head.year is not None and head.month is not None and head.day is not None:
-            self._hint = _midnight(head.year, head.month, head.day)
+            with contextlib.suppress(ValueError):  # month 22 is no date
+                self._hint = _midnight(head.year, head.month, head.day)
 
     def envelope(self, time: float) -> None:
         """Take the envelope's time of such a line in advance: the first line may have lost its own."""

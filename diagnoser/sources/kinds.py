@@ -38,7 +38,7 @@ _COLUMN = lazily(r"\"?[A-Za-z_][\w ./%()\[\]#+-]{0,80}\"?\Z")
 _GPU_HEAD = lazily(
     r"(?:\"?[a-z][a-z0-9_.]*(?: \[[^\]]*\])?\"? *(?:[,;\t] *|\Z))+\Z|"
     r"#\s*(?:Date\s+)?(?:Time\s+)?gpu(?:\s+[a-z0-9_]+)+\s*\Z|"
-    r"(?:timestamp,)?(?:device,.*\((?:%|[CWB]|VRAM%)\)|gpu,.*(?:gfx_activity|socket_power|hotspot))"
+    r"(?:timestamp,)?(?:device,.*(?:\((?:%|[CWB]|VRAM%)\)|clock speed:)|gpu,.*(?:gfx_activity|socket_power|hotspot))"
 )
 _GPU_WORD = lazily(
     r"\b(?:utilization\.\w|memory\.(?:used|free|total)|power\.draw|temperature\.\w|clocks[._]\w|ecc\.errors|pstate)|"

@@ -14,7 +14,9 @@ _FIELD = re.compile(r"( *)([^\s:][^:]{0,80}):(?:\s+(.*))?\Z")
 _PROBE = re.compile(r"delay=(\d+)s timeout=(\d+)s period=(\d+)s #success=(\d+) #failure=(\d+)")
 _MOUNT = re.compile(r"\s*(/\S*) from (\S+) \(")
 #: Type, reason, age (``71s (x6 over 3m21s)``), from, message; columns stand two blanks apart.
-_EVENT = re.compile(r"\s+(Normal|Warning)\s+(\S+)\s+(\S+(?: \(x\d+ over \S+\))?|<[^>]+>)\s+(\S+(?:, \S+)?)\s+(\S.*)\Z")
+_EVENT = re.compile(
+    r"\s+(Normal|Warning)\s+(\S+)\s+(<[^>]+>|\S+(?: \(x\d+ over \S+\))?)\s+([^\s,]+(?:, \S+)?)\s+(\S.*)\Z"
+)
 _TIMES = re.compile(r"\(x(\d+) over")
 _SECTIONS = {"Containers": "containers", "Init Containers": "initContainers"}
 _STATUSES = {"containers": "containerStatuses", "initContainers": "initContainerStatuses"}
