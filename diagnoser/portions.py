@@ -159,8 +159,7 @@ def read_log(source: Source, kit: Kit, window: Window | None = None) -> Portion:
     source.problems.extend(told_of_collector(collector, source.name))
     made = input_of(source, envelope(peeler))
     # What ran out of time is told where the log was read, which may be another machine.
-    overdue.tell([made])
-    overdue.clear()
+    overdue.settle(made)
     overdue.update(before)
     return Portion(collector.taken(), made)
 

@@ -35,7 +35,7 @@ def read(
 
     ``portions`` are logs that were read before, by the place of their source.
     """
-    kit.matcher.overdue.clear()
+    kit.matcher.overdue.begin()
     kit = replace(kit, inputs=sum(one.kind == "log" for one in sources))
     collector = kit.collector()
     inputs = []

@@ -38,7 +38,16 @@ class Late:
 
 
 class Overdue(dict[int, Late]):
-    """What ran out of time in one reading, by the template's identity."""
+    """What ran out of time in one reading, by the template's identity. ``said``: what was told of the inputs so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def begin(self) -> None:
+        """Begin a reading."""
+        self.clear()
+        self.said.clear()
 
     def note(self, spec: EventSpec, template: Template, record: Record) -> None:
         """Take note of one line."""
@@ -60,6 +69,12 @@ class Overdue(dict[int, Late]):
             if (told := next(named, inputs[0] if inputs else None)) is not None:
                 told.problems.append(late.sentence())
 
+    def settle(self, read: Input) -> None:
+        """Tell of one input that was read to its end, and go on as if it had not been."""
+        self.tell([read])
+        self.said += [late.sentence() for late in self.values()]
+        self.clear()
+
     def sentences(self) -> list[str]:
-        """Return what is to be told, a sentence each."""
-        return [late.sentence() for late in self.values()]
+        """Return what is told of this reading, a sentence each."""
+        return self.said + [late.sentence() for late in self.values()]
