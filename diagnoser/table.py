@@ -73,7 +73,7 @@ class Table:
         return len(self._time) + (len(self._new) if self._stride == 1 else bool(self._new or self._folded))
 
     def append(
-        self, time: float, origin: Origin, text: str, values: Mapping[str, float], places: Places | None = None
+        self, time: float, origin: Origin, text: Text, values: Mapping[str, float], places: Places | None = None
     ) -> None:
         """Add one row; ``time`` may be NaN. ``values`` maps series name to number in the series' unit, and is kept."""
         new = self._new
@@ -100,7 +100,7 @@ class Table:
             whole = 0 if self._new and size > 1 else (count - at) // size
             if not whole:
                 row = {name: value for name, column in columns.items() if (value := float(column[at])) == value}
-                self.append(float(times[at]), Origin(source, int(lines[at])), texts([at])[0]()[:LONGEST], row)
+                self.append(float(times[at]), Origin(source, int(lines[at])), texts([at])[0], row)
                 at += 1
                 continue
             if self._new:
