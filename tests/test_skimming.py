@@ -18,12 +18,16 @@ from hypothesis import strategies as st
 
 from benchmarks import inputs
 from diagnoser.evidence import Collector
+from diagnoser.formats import stats_readers
+from diagnoser.formats.base import StatsLine
 from diagnoser.loading import Knowledge
-from diagnoser.model import Gap, Run
+from diagnoser.model import Gap, Record, Run
 from diagnoser.options import Options
 from diagnoser.reading import Kit, Window, read
 from diagnoser.rules.fields import evaluate_fields
 from diagnoser.skimming import cutter
+from diagnoser.skimming.layouts import Layout
+from diagnoser.skimming.learning import learn
 from diagnoser.values import field_names
 
 WOVEN = ("crlf", "colours", "kubectl", "cri", "docker")
@@ -193,6 +197,27 @@ def test_most_of_a_long_log_is_skipped(kind: str, how: str, monkeypatch: pytest.
     plain_log = log(kind, 1, 3000, 0)
     evidence(woven(plain_log, how) if how else plain_log, [])
     assert sum(skipped) > 2000
+
+
+class Unasked:
+    """Rules that look for nothing."""
+
+    def stats(self, record: Record) -> StatsLine | None:
+        return stats_readers()[record.dialect](record.text, record.ranks)
+
+    def events(self, record: Record) -> list[Any]:
+        return []
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        return []
+
+
+@pytest.mark.parametrize("clock", ["04:05:06", "09:10:11"])
+def test_what_looks_like_a_time_is_asked_whether_it_is_one(clock: str) -> None:
+    line = '2026-01-12T{0}.5Z (APIServer pid=88) INFO:     10.0.0.1:5 - "GET /{1} HTTP/1.1" 200 OK'
+    plain = learn(line.format(clock, "health").encode(), Unasked())
+    assert isinstance(plain, Layout) and plain.stamp < 0 and plain.outer is not None
+    assert learn(line.format(clock, f"01-12 {clock}").encode(), Unasked()) is None
 
 
 @pytest.mark.parametrize("kind", HEADS)

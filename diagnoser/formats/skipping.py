@@ -24,7 +24,8 @@ class SkippingReader(RecordReader):
         ``wrapped``: whether they all have a time of their envelope, so that no terminal broke them.
         """
         stream = self._streams[name]
-        if stream.quote is not None or stream.loose is not None:
+        # A request may enclose lines of other streams: users paste wrapped logs.
+        if self._quotes or stream.loose is not None:
             return 0
         broken = any(
             one.record.kind == "request" and not whole_request(one.record) for one in self._pending if not one.closed

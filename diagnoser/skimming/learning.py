@@ -24,6 +24,8 @@ _OUTER = lazily(
     rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:?[0-9]{2})"
 )
 _OUTER_FORM = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
+# Times that are put in place of others; one of them is not the other.
+_TIMES = (b"04:05:06", b"17:28:39")
 # How far from the start of a line its own time ends.
 _TIME_REACH = 400
 # What a number belongs to that is a part of a name: ``TP0``, ``pid=88``, ``Engine 001``.
@@ -55,7 +57,7 @@ def learn(line: bytes, asked: Asked) -> Layout | Request | None:
 def _outer(line: bytes, base: Reading) -> re.Match[bytes] | None:
     """Find the time in a line that is its envelope's: the one that moves it."""
     for found in _OUTER.finditer(line):
-        other = line[: found.start(1)] + b"04:05:06" + line[found.end(3) :]
+        other = line[: found.start(1)] + _another(line, found.start(1), found.end(3)) + line[found.end(3) :]
         moved = read(other)
         time = epoch(other[found.start() : found.end()].decode())
         if moved is not None and moved.line.time == time and same(base, moved, text=base.record.text):
@@ -65,13 +67,22 @@ def _outer(line: bytes, base: Reading) -> re.Match[bytes] | None:
 
 def _tells(line: bytes, base: Reading, stamp: re.Match[bytes]) -> bool:
     """Whether the time found in a line is the one that its record has."""
-    moved = read(line[: stamp.start(4)] + b"04:05:06" + line[stamp.end(6) :])
+    other = _another(line, stamp.start(4), stamp.end(6))
+    moved = read(line[: stamp.start(4)] + other + line[stamp.end(6) :])
     if moved is None or not same(base, moved, text=base.record.text):
         return False
-    hour, minute, second = map(int, stamp.group(4, 5, 6))
-    ahead = 4 * 3600 + 5 * 60 + 6 - (hour * 3600 + minute * 60 + second)
     time, before = moved.record.time, base.record.time
+    ahead = _seconds(*other.split(b":")) - _seconds(*stamp.group(4, 5, 6))
     return time is not None and before is not None and time - before == ahead
+
+
+def _another(line: bytes, start: int, end: int) -> bytes:
+    """Return a time of day that is not the one there."""
+    return _TIMES[line[start:end] == _TIMES[0]]
+
+
+def _seconds(hour: bytes, minute: bytes, second: bytes) -> int:
+    return int(hour) * 3600 + int(minute) * 60 + int(second)
 
 
 def _template(
@@ -104,12 +115,11 @@ def _template(
         loose |= set(range(first, at[stamp.start(6)] + 1))
     wrap = None
     if outer is not None and base.line.time is not None:
-        hour, minute, second = map(int, outer.group(1, 2, 3))
         fraction = -1 if outer[4] is None else at[outer.start(4)]
         whole = epoch((line[outer.start() : outer.end(3)] + outer[5]).decode())
         if whole is None:
             return None
-        wrap = at[outer.start(1)], whole - (hour * 3600 + minute * 60 + second), fraction
+        wrap = at[outer.start(1)], whole - _seconds(*outer.group(1, 2, 3)), fraction
         loose |= {wrap[0], wrap[0] + 1, wrap[0] + 2, fraction}
     shape = _shape(base)
     shape.answered = record.kind == "access" and '" 200' in text and "POST " in text
