@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import repeat
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from diagnoser.formats.clock import ZONE_STEP
-from diagnoser.skimming.digits import MOST_DIGITS, Digits
-from diagnoser.skimming.found import Found
-from diagnoser.skimming.layouts import LONGEST, Layout, strange
+from diagnoser.skimming.forks import OUTER, OWN, Fork, Hit, Leaf, Told, Walk
+from diagnoser.skimming.found import Found, fraction_of, readable
+from diagnoser.skimming.layouts import REQUEST, REQUEST_END, TAIL, Layout, Request, breaks, strange
 from diagnoser.skimming.shapes import Shapes
+from diagnoser.skimming.words import Words
 from diagnoser.values import dataclass
 
-#: A line of no known shape, and one of a request.
-_UNKNOWN, _ASKED = -1, -2
 NAN = float("nan")
 
 
@@ -45,113 +45,86 @@ class Block:
         self.now = now
         self._ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
         self.count = count = len(self._ends)
-        starts = np.concatenate(([0], self._ends[:-1] + 1))
-        self.sizes = self._ends - starts
-        self._starts = starts
+        self._starts = np.concatenate(([0], self._ends[:-1] + 1))
         self.own = np.full(count, NAN)
         self.found: list[Found] = []
-        self._stamps: dict[bytes, int] = {}
-        kinds = np.full(count, _UNKNOWN)
-        self._templates(kinds)
-        self._requests(kinds)
-        self.misfits = [*np.flatnonzero(kinds == _UNKNOWN).tolist(), count]
-        self.requests = np.flatnonzero(kinds == _ASKED)
+        self._fit = np.zeros(count, bool)
+        self._walk = Walk(Words(data), self._ends)
+        requests = self._lines()
+        self.requests = np.sort(np.concatenate(requests)) if requests else np.zeros(0, np.int64)
+        self.misfits = [*np.flatnonzero(~self._fit).tolist(), count]
         self.known = np.flatnonzero(self.own == self.own)
 
-    def _templates(self, kinds: Any) -> None:
-        """Find the lines that are one of the layouts but for their numbers."""
-        lines, data, ends = np.arange(self.count), self.data, self._ends
-        if self.shapes.requests and (self.sizes > LONGEST).any():
-            # What users sent is most of such a log, and nothing there is looked for.
-            short = self.sizes <= LONGEST
-            lines = np.flatnonzero(short)
-            data = b"".join(self._stretches(short))
-            ends = np.cumsum(self.sizes[lines] + 1) - 1
-        if not len(lines):
-            return
-        digits = Digits(data, ends)
-        number = np.fromiter(map(self.shapes.number, digits.keys, repeat(_UNKNOWN)), np.int64, len(lines))
-        number[digits.odd] = _UNKNOWN
-        for place, layout in self.shapes:
-            which = np.flatnonzero(number == place)
-            if not len(which):
+    @cached_property
+    def sizes(self) -> Any:
+        """Bytes of each line without its line break."""
+        return self._ends - self._starts
+
+    def _lines(self) -> list[Any]:
+        """Find the lines of known shapes; return those that are requests, by their shapes."""
+        every, found = self.shapes.every, []
+        head, tails = self.shapes.on(self.now.date, lambda: _forks(every, self.now.date))
+        clean: bool | None = None
+        for hit in self._walk.hits(head, np.arange(self.count), self._starts):
+            one = every[hit.place]
+            if isinstance(one, Layout):
+                self._take(one, hit)
                 continue
-            firsts = digits.first[which]
-            fits, times = self._fitting(layout, digits, firsts)
-            if not fits.all():
-                which, firsts, times = which[fits], firsts[fits], times[fits]
-            found = lines[which]
-            kinds[found] = place
-            self.own[found] = times
-            self.found.append(Found(layout, found, digits, firsts))
+            if clean is None:
+                clean = not strange(self.data)
+            found += [self._take(one, whole) for whole in self._whole(one, hit, tails[hit.place], clean)]
+        return found
 
-    def _stretches(self, short: Any) -> list[bytes]:
-        """Return the short lines, as many in one piece as stand together."""
-        edges = np.flatnonzero(np.diff(short.astype(np.int8), prepend=0, append=0))
-        begins, stops = self._starts[edges[::2]].tolist(), (self._ends[edges[1::2] - 1] + 1).tolist()
-        return [self.data[begin:stop] for begin, stop in zip(begins, stops, strict=True)]
+    def _whole(self, request: Request, head: Hit, tail: Fork, clean: bool) -> Iterator[Hit]:
+        """Yield those of some lines that go on as a request does, whatever its user wrote, and end as one."""
+        data = self.data
+        begun, ended = [], []
+        for number, (at, stop) in enumerate(zip(head.at.tolist(), self._ends[head.lines].tolist(), strict=True)):
+            asked = REQUEST.match(data, at, stop)
+            if asked is None:
+                continue
+            after = asked.end()
+            end = data.rfind(REQUEST_END, max(after, stop - TAIL), stop)
+            if end < 0 or ((request.quoted or not clean) and breaks(data[after:end], request.quoted)):
+                continue
+            begun.append(number)
+            ended.append(end)
+        chosen = np.array(begun, np.int64)
+        told = {key: tuple(one[chosen] for one in kept) for key, kept in head.told.items()}
+        return self._walk.hits(tail, head.lines[chosen], np.array(ended, np.int64), told)
 
-    def _fitting(self, layout: Layout, digits: Digits, firsts: Any) -> tuple[Any, Any]:
-        """Tell which lines with a layout's key are of that layout, and their times, NaN where they tell none."""
-        fits = np.ones(len(firsts), bool)
-        times = np.full(len(firsts), NAN)
-        for number, figures in layout.fixed:
-            fits &= digits.are(firsts + number, figures)
-        for value in layout.values:
-            if value.whole >= 0:
-                size = digits.sizes[firsts + value.whole]
-                fits &= (size if value.fraction < 0 else size + digits.sizes[firsts + value.fraction]) <= MOST_DIGITS
+    def _take(self, one: Layout | Request, hit: Hit) -> Any:
+        """Take the lines of a shape that belong to the day at hand and whose numbers can be read; return them."""
+        fits, times = self._fitting(one, hit.told)
+        lines, told = hit.lines, hit.told
+        if fits is not None and not fits.all():
+            chosen = np.flatnonzero(fits)
+            lines, times = lines[chosen], None if times is None else times[chosen]
+            told = {key: tuple(kept[chosen] for kept in each) for key, each in told.items()}
+        if len(lines):
+            self._fit[lines] = True
+            if times is not None:
+                self.own[lines] = times
+            self.found.append(Found(one, lines, told))
+        return lines
+
+    def _fitting(self, one: Layout | Request, told: Told) -> tuple[Any, Any]:
+        """Tell which lines of a shape can be taken (None: all), and their times (None: they tell none)."""
         now = self.now
-        if layout.outer is not None:
-            number, midnight, fraction = layout.outer
-            second, valid = _clock(digits, firsts + number)
-            fits &= valid
-            outer = midnight + second
+        fits = times = outer = None
+        for value in one.values if isinstance(one, Layout) else ():
+            fits = _both(fits, readable(value, told))
+        if one.outer is not None:
+            midnight, fraction = one.outer
+            outer = midnight + told[OUTER][0]
             if fraction >= 0:
-                fits &= digits.sizes[firsts + fraction] <= MOST_DIGITS
-                outer += digits.fraction(firsts + fraction)
+                outer = outer + fraction_of(fraction, told)
             times = outer + now.shift
-        if layout.stamp >= 0:
-            at = firsts + layout.stamp
-            if layout.dated:
-                fits &= digits.are(at, b"%04d" % now.date[0])
-                at += 1
-            fits &= digits.are(at, b"%02d" % now.date[1]) & digits.are(at + 1, b"%02d" % now.date[2])
-            second, valid = _clock(digits, at + 2)
-            fits &= valid
-            own = now.midnight + second
-            if layout.outer is not None:
-                fits &= _shift(own, outer) == now.shift
-            times = own
+        if OWN in told:
+            times = now.midnight + told[OWN][0]
+            if outer is not None:
+                fits = _both(fits, _shift(times, outer) == now.shift)
         return fits, times
-
-    def _requests(self, kinds: Any) -> None:
-        """Find the lines that are whole requests, whatever their users wrote."""
-        shapes = self.shapes.requests
-        if not shapes:
-            return
-        found: list[list[int]] = [[] for _ in shapes]
-        unknown = np.flatnonzero(kinds == _UNKNOWN)
-        clean = not strange(self.data)
-        begins, stops = self._starts[unknown].tolist(), self._ends[unknown].tolist()
-        for line, begin, stop in zip(unknown.tolist(), begins, stops, strict=True):
-            for place, one in enumerate(shapes):
-                told = one.times(self.data, begin, stop, clean)
-                time = None if told is None else self._request_time(*told)
-                if time is not None:
-                    self.own[line] = time
-                    kinds[line] = _ASKED
-                    found[place].append(line)
-                    break
-        self.found += [Found(one, np.array(lines)) for one, lines in zip(shapes, found, strict=True) if lines]
-
-    def _request_time(self, stamp: bytes, outer: float | None) -> float | None:
-        """Return the time of a request's line, None for one of another day."""
-        second = self._stamps.get(stamp)
-        if second is None:
-            second = self._stamps[stamp] = _second(stamp, self.now.date)
-        own = self.now.midnight + second
-        return None if second < 0 or (outer is not None and _shift(own, outer) != self.now.shift) else own
 
     def line(self, number: int) -> bytes:
         """Return a line without its line break."""
@@ -200,23 +173,23 @@ class Block:
         return float(self.own[last]) if last >= at else before
 
 
-def _second(stamp: bytes, date: tuple[int, int, int]) -> int:
-    """Return the seconds since midnight that a time without a year tells, -1 on another day."""
-    hour, minute, second = int(stamp[6:8]), int(stamp[9:11]), int(stamp[12:])
-    if stamp[:5] != b"%02d-%02d" % date[1:] or hour > 23 or minute > 59 or second > 59:
-        return -1
-    return hour * 3600 + minute * 60 + second
+def _forks(every: Sequence[Layout | Request], date: tuple[int, int, int]) -> tuple[Fork, dict[int, Fork]]:
+    """Return what may stand at the start of a line, and at the end of each request."""
+    heads, tails = [], {}
+    for place, one in enumerate(every):
+        if isinstance(one, Layout):
+            heads.append(Leaf(place, one.form, one.wanted))
+        else:
+            heads.append(Leaf(place, one.head, one.wanted, open=True))
+            tails[place] = Fork([Leaf(place, one.tail, one.wanted)], date)
+    return Fork(heads, date), tails
 
 
-def _clock(digits: Digits, hours: Any) -> tuple[Any, Any]:
-    """Return the seconds since midnight that three numbers each tell, and whether they are a time of day."""
-    valid = np.ones(len(hours), bool)
-    second: Any = 0
-    for place, least in enumerate((24, 60, 60)):
-        told = digits.read(hours + place)
-        valid &= (digits.sizes[hours + place] == 2) & (told < least)
-        second = second * 60 + told
-    return second, valid
+def _both(one: Any, other: Any) -> Any:
+    """Return what fits both ways; None is all."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
 
 
 def _shift(own: Any, outer: Any) -> Any:

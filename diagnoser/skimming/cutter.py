@@ -10,6 +10,7 @@ from diagnoser.envelopes import Peeler
 from diagnoser.formats.skipping import SkippingReader
 from diagnoser.formats.wrapping import ANY
 from diagnoser.model import Gap
+from diagnoser.skimming.layouts import ASKS
 from diagnoser.skimming.learning import learn
 from diagnoser.skimming.reads import read
 from diagnoser.skimming.shapes import Shapes
@@ -26,7 +27,7 @@ LONG, MANY = 4 << 20, 2 << 20
 #: Lines that are read behind the first whose shape was learnt: others of theirs come up among them.
 MORE = 100
 #: Bytes of the first block that is taken apart, and of later ones: shapes are met in the first that come.
-SMALL, LARGE = 64 << 10, 512 << 10
+SMALL, LARGE = 64 << 10, 4 << 20
 #: Fewer lines than this are read as quickly as they are skipped.
 LEAST = 24
 #: Sightings of a shape before it is learnt (and at twice as many, while lines of it do not fit); shapes kept; keys of
@@ -68,8 +69,23 @@ class Cutter:
 
     def cut_all(self, blocks: Iterable[tuple[str, int, bytes]]) -> Iterator[RawLine | Skipped]:
         """Cut a whole source. Feed each piece to the reader before asking for the next."""
-        for source, number, data in blocks:
+        for source, number, data in self._gathered(blocks):
             yield from self.cut(source, number, data)
+
+    def _gathered(self, blocks: Iterable[tuple[str, int, bytes]]) -> Iterator[tuple[str, int, bytes]]:
+        """Put blocks of one input together, as many as are taken apart at once."""
+        held: list[bytes] = []
+        name, first, size = "", 0, 0
+        for source, number, data in blocks:
+            if held and (source != name or size + len(data) > self._size):
+                yield name, first, b"".join(held)
+                held, size = [], 0
+            if not held:
+                name, first = source, number
+            held.append(data)
+            size += len(data)
+        if held:
+            yield name, first, b"".join(held)
 
     @property
     def _ready(self) -> bool:
@@ -154,7 +170,7 @@ class Cutter:
         """Count the shape of a line that was read; tell whether it was learnt now."""
         if not self._ready:
             return False
-        asks = line.find(b"Received request ", 0, 300)
+        asks = line.find(ASKS, 0, 300)
         key = line[: asks if asks >= 0 else 400].translate(None, b"0123456789")
         self._seen[key] += 1
         count = self._seen[key]

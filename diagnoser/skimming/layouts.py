@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from diagnoser.envelopes import epoch
 from diagnoser.patterns import lazily
+from diagnoser.skimming.forms import Form
 from diagnoser.skimming.reads import read
 from diagnoser.skimming.trials import Value
 from diagnoser.table import Group
@@ -22,6 +21,10 @@ _SAFE_ESCAPES = (rb"\\", rb"\"", rb"\/", rb"\t", rb"\u0026", rb"\u003c", rb"\u00
 _RAY = b" across cluster]"
 #: How much of a line may follow a request's end: what an envelope puts behind it.
 TAIL = 200
+#: What an engine says before a request's text, and behind it.
+ASKS = b"Received request "
+REQUEST = lazily(rb"[A-Za-z0-9_-]{1,100}+: (?:prompt|params): ")
+REQUEST_END = b"lora_request: None."
 
 
 @dataclass(slots=True)
@@ -58,48 +61,49 @@ class Shape:
 class Layout:
     """A line that is always the same but for its numbers, which are counted from 0.
 
-    ``fixed``: those that stand still, with their digits. ``stamp``: the first of the time that the line prints, -1 for
-    none; ``dated`` says whether that is a year. ``outer``: of the envelope's time, the number of the hour, when the day
-    began, and the number of the fraction, -1 for none.
+    ``outer``: of the envelope's time, when the day began, and which number the fraction is, -1 for none; None where no
+    envelope tells one. ``key`` is that of all days.
     """
 
     shape: Shape
-    key: bytes
-    fixed: tuple[tuple[int, bytes], ...] = ()
-    stamp: int = -1
-    dated: bool = False
-    outer: tuple[int, float, int] | None = None
+    form: Form
+    key: tuple[bytes, ...]
+    outer: tuple[float, int] | None = None
     group: Group = ()
     values: tuple[Value, ...] = ()
+
+    @property
+    def wanted(self) -> frozenset[int]:
+        """The numbers that are read."""
+        return wanted_of(self.values, self.outer)
 
 
 @dataclass(slots=True)
 class Request:
-    """A line that quotes what a user sent: how it begins, how it ends, whether it is a string of JSON."""
+    """A line that quotes what a user sent: how it begins, how it ends, whether it is a string of JSON.
+
+    Its envelope's time, as a layout has it, is in the head or in the tail.
+    """
 
     shape: Shape
-    head: re.Pattern[bytes]
-    tail: re.Pattern[bytes]
+    head: Form
+    tail: Form
     quoted: bool
+    key: tuple[bytes, ...]
+    outer: tuple[float, int] | None = None
 
-    def times(self, data: bytes, begin: int, stop: int, clean: bool = False) -> tuple[bytes, float | None] | None:
-        """Return the time that a line prints and its envelope's, None for a line of another shape.
+    @property
+    def wanted(self) -> frozenset[int]:
+        """The numbers that are read."""
+        return wanted_of((), self.outer)
 
-        ``clean``: nothing ``strange`` is in any of these lines.
-        """
-        head = self.head.match(data, begin, stop)
-        if head is None:
-            return None
-        after = head.end()
-        tail = self.tail.search(data, max(after, stop - TAIL), stop)
-        if tail is None or ((self.quoted or not clean) and breaks(data[after : tail.start()], self.quoted)):
-            return None
-        outer = None
-        if self.shape.wrapped:
-            outer = epoch((head if "outer" in self.head.groupindex else tail)["outer"].decode())
-            if outer is None:
-                return None
-        return head["stamp"], outer
+
+def wanted_of(values: Iterable[Value], outer: tuple[float, int] | None) -> frozenset[int]:
+    """Return the numbers that are read: those of values, and the fraction of an envelope's time."""
+    found = {outer[1]} if outer is not None else set()
+    for value in values:
+        found |= {value.whole, value.fraction}
+    return frozenset(found - {-1})
 
 
 def strange(data: bytes) -> bool:

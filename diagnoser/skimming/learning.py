@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from diagnoser.envelopes import epoch
 from diagnoser.formats.skipping import SkippingReader
 from diagnoser.patterns import lazily
-from diagnoser.skimming.layouts import LONGEST, TAIL, Layout, Request, Shape, breaks
+from diagnoser.skimming.forms import Form, Stamps, form_of
+from diagnoser.skimming.layouts import ASKS, LONGEST, REQUEST, REQUEST_END, TAIL, Layout, Request, Shape, breaks
 from diagnoser.skimming.reads import Reading, put, read, same
 from diagnoser.skimming.trials import TRIALS, Asked, changed, events_of, values_of
-
-#: How a request's line ends whose text is over (``vllm.request_complete``).
-REQUEST_END = b"lora_request: None."
 
 # Numbers in a line; no line of statistics has more.
 _MOST_NUMBERS = 100
@@ -23,15 +21,12 @@ _TIME = lazily(rb"(?:([0-9]{4})-)?([0-9]{2})-([0-9]{2}) ([0-9]{2}):([0-9]{2}):([
 _OUTER = lazily(
     rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:?[0-9]{2})"
 )
-_OUTER_FORM = rb"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?"
 # Times that are put in place of others; one of them is not the other.
 _TIMES = (b"04:05:06", b"17:28:39")
 # How far from the start of a line its own time ends.
 _TIME_REACH = 400
 # What a number belongs to that is a part of a name: ``TP0``, ``pid=88``, ``Engine 001``.
 _NAMED = lazily(r"(?:[A-Za-z_=]|Engine )\Z")
-_REQUEST = lazily(rb"Received request ([\w-]{1,100}+): (?:prompt|params): ")
-_REQUEST_FORM = rb"Received request [A-Za-z0-9_-]{1,100}+: (?:prompt|params): "
 # Bytes that send a line another way: terminal codes, several records in one line, lines that were cut.
 _STRANGE = lazily(rb"[\x00-\x08\x0a-\x1f\x7f-\xff|]|across cluster\]|% ?\|")
 
@@ -108,30 +103,18 @@ def _template(
             value.whole = places[value.whole]
         if value.fraction >= 0:
             value.fraction = places[value.fraction]
-    at = {start: number for number, (start, _) in enumerate(numbers)}
-    loose = set(places.values())
-    first = -1 if stamp is None else at[stamp.start()]
-    if stamp is not None:
-        loose |= set(range(first, at[stamp.start(6)] + 1))
+    written = _Written(line, numbers, set(places.values()), stamp, outer)
     wrap = None
-    if outer is not None and base.line.time is not None:
-        fraction = -1 if outer[4] is None else at[outer.start(4)]
-        whole = epoch((line[outer.start() : outer.end(3)] + outer[5]).decode())
-        if whole is None:
-            return None
-        wrap = at[outer.start(1)], whole - _seconds(*outer.group(1, 2, 3)), fraction
-        loose |= {wrap[0], wrap[0] + 1, wrap[0] + 2, fraction}
+    if outer is not None and (wrap := written.outer()) is None:
+        return None
     shape = _shape(base)
     shape.answered = record.kind == "access" and '" 200' in text and "POST " in text
     shape.events = tuple(events)
     if outer is None and _plain(line, text):
         shape.text = len(line) - len(text.encode())
-    return Layout(
-        shape, _NUMBER.sub(b"0", line),
-        fixed=tuple((number, line[slice(*span)]) for number, span in enumerate(numbers) if number not in loose),
-        stamp=first, dated=stamp is not None and stamp[1] is not None, outer=wrap,
-        group=told.group if told is not None else (), values=tuple(values),
-    )  # fmt: skip
+    form, key = written.part(0, len(line))
+    group = told.group if told is not None else ()
+    return Layout(shape, form, key, outer=wrap, group=group, values=tuple(values))
 
 
 def _plain(line: bytes, text: str) -> bool:
@@ -196,31 +179,57 @@ def _holds(
 
 
 def _request(line: bytes, base: Reading, stamp: re.Match[bytes], outer: re.Match[bytes] | None) -> Request | None:
-    asks = _REQUEST.search(line)
+    asks = line.find(ASKS)
+    words = REQUEST.match(line, asks + len(ASKS)) if 0 <= asks <= LONGEST else None
     end = line.rfind(REQUEST_END)
-    words = base.record.text.encode()
-    quoted = not line.endswith(words)
+    text = base.record.text.encode()
+    quoted = not line.endswith(text)
     if quoted and json.dumps(base.record.text, ensure_ascii=False)[1:-1].encode() not in line:
         return None
     # The year, which vLLM does not print, would have to be compared too.
-    if asks is None or end < asks.end() or base.record.dialect != "vllm" or stamp[1] is not None:
+    if words is None or end < words.end() or base.record.dialect != "vllm" or stamp[1] is not None:
         return None
-    if not words.endswith(REQUEST_END) or stamp.end() > asks.start() or breaks(line[asks.end() : end], quoted):
+    if not text.endswith(REQUEST_END) or stamp.end() > asks or breaks(line[words.end() : end], quoted):
         return None
-    head = _written(line, 0, asks.start(), stamp, outer) + _REQUEST_FORM
-    tail = _written(line, end, len(line), stamp, outer) + rb"\Z"
-    found = Request(_shape(base), re.compile(head), re.compile(tail), quoted)
-    return found if len(line) - end <= TAIL and found.times(line, 0, len(line)) is not None else None
+    parts = (0, words.start()), (end, len(line))
+    spans = [number.span() for part in parts for number in _NUMBER.finditer(line, *part)]
+    written = _Written(line, spans, set(), stamp, outer)
+    wrap = None
+    if len(line) - end > TAIL or (outer is not None and (wrap := written.outer()) is None):
+        return None
+    (head, key), (tail, more) = [written.part(*part) for part in parts]
+    return Request(_shape(base), head, tail, quoted, (*key, b"", *more), wrap)
 
 
-def _written(line: bytes, at: int, stop: int, stamp: re.Match[bytes], outer: re.Match[bytes] | None) -> bytes:
-    """Write a part of a line as an expression: it stands still but for the times in it."""
-    spans = [(stamp.span(), rb"(?P<stamp>[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})")]
-    if outer is not None:
-        spans.append((outer.span(), b"(?P<outer>" + _OUTER_FORM + re.escape(outer[5]) + b")"))
-    made = b""
-    for (start, end), form in sorted(spans):
-        if at <= start and end <= stop:
-            made += re.escape(line[at:start]) + form
-            at = end
-    return made + re.escape(line[at:stop])
+class _Written:
+    """A line that was read, to be written as forms: ``loose`` numbers may be any, so may its times."""
+
+    def __init__(
+        self, line: bytes, numbers: list[tuple[int, int]], loose: set[int], stamp: re.Match[bytes] | None,
+        outer: re.Match[bytes] | None,
+    ) -> None:  # fmt: skip
+        self._line, self._numbers = line, numbers
+        self._outer = outer
+        at = {start: number for number, (start, _) in enumerate(numbers)}
+        self._fraction = -1 if outer is None or outer[4] is None else at[outer.start(4)]
+        self._loose = loose | {self._fraction}
+        first = -1 if stamp is None else at[stamp.start()]
+        hour = -1 if outer is None else at[outer.start(1)]
+        self._stamps = Stamps(first, stamp is not None and stamp[1] is not None, hour)
+
+    def part(self, at: int, stop: int) -> tuple[Form, tuple[bytes, ...]]:
+        """Return the form of a part of the line, and what stands still in it on any day."""
+        form = form_of(self._line, self._numbers, self._loose, self._stamps, at, stop)
+        if self._outer is None:
+            return form, tuple(chunk.text for chunk in form.chunks)
+        start, end = self._outer.start(), self._outer.start(1)
+        undated = self._line[:start] + re.sub(rb"[0-9]", b"0", self._line[start:end]) + self._line[end:]
+        same = form_of(undated, self._numbers, self._loose, self._stamps, at, stop)
+        return form, tuple(chunk.text for chunk in same.chunks)
+
+    def outer(self) -> tuple[float, int] | None:
+        """Return when the day of the envelope's time began, and which number its fraction is; None for no day."""
+        assert self._outer is not None
+        found = self._outer
+        whole = epoch((self._line[found.start() : found.end(3)] + found[5]).decode())
+        return None if whole is None else (whole - _seconds(*found.group(1, 2, 3)), self._fraction)

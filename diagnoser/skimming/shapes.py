@@ -1,48 +1,46 @@
-"""All shapes that are known: by the key of their lines, and those of requests in the order they were met."""
+"""All shapes that are known: by what stands still in their lines, in the order they were met."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Callable
+from typing import Any
 
 from diagnoser.skimming.layouts import Layout, Request
 
 
 class Shapes:
-    """Layouts in the order they were learnt. ``number`` tells the one that lines with a key have."""
+    """What was learnt of one engine's stream."""
 
     def __init__(self) -> None:
-        self.requests: list[Request] = []
-        self._layouts: list[Layout] = []
-        self._numbers: dict[bytes, int] = {}
-        self.number = self._numbers.get
+        self.every: list[Layout | Request] = []
+        self._date: tuple[int, int, int] | None = None
+        self._made: Any = None
+        self._places: dict[tuple[bytes, ...], int] = {}
 
     @property
     def wrapped(self) -> bool:
         """Whether all lines of these shapes have a time of their envelope."""
-        return all(one.shape.wrapped for one in chain[Layout | Request](self._layouts, self.requests))
+        return all(one.shape.wrapped for one in self.every)
 
     def __len__(self) -> int:
-        return len(self._layouts) + len(self.requests)
-
-    def __iter__(self) -> Iterator[tuple[int, Layout]]:
-        return iter(enumerate(self._layouts))
+        return len(self.every)
 
     def add(self, found: Layout | Request) -> bool:
-        """Add a layout; tell whether it is new. Of one whose lines look the same the newer counts: it may be day."""
-        if isinstance(found, Request):
-            if any(
-                one.head.pattern == found.head.pattern and one.tail.pattern == found.tail.pattern
-                for one in self.requests
-            ):
-                return False
-            self.requests.append(found)
-            return True
-        known = self._numbers.get(found.key)
+        """Add a shape; tell whether it is new. Of one whose lines look the same the newer counts: it may be day."""
+        known = self._places.get(found.key)
         if known is None:
-            self._numbers[found.key] = len(self._layouts)
-            self._layouts.append(found)
-            return True
-        new = self._layouts[known] != found
-        self._layouts[known] = found
-        return new
+            self._places[found.key] = len(self.every)
+            self.every.append(found)
+        elif self.every[known] == found:
+            return False
+        else:
+            self.every[known] = found
+        self._date = None
+        return True
+
+    def on(self, date: tuple[int, int, int], make: Callable[[], Any]) -> Any:
+        """Return what ``make`` makes of these shapes on a day; it is made anew when either is another."""
+        if self._date != date:
+            self._made = make()
+            self._date = date
+        return self._made
