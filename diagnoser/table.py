@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from diagnoser.tablefold import LONGEST, NAN, Part, Text, Texts, dense, folded, in_pairs, merged, widen
-from diagnoser.values import dataclass
+from diagnoser.tablefold import LONGEST, NAN, Part, Text, Texts, dense, in_pairs, merged, widen
+from diagnoser.tablewait import FOLD, Batch, Origin, Places, Row, batch_of, joined
 
 __all__ = ["LONGEST", "MEDIA", "NAN", "Group", "Origin", "Part", "Places", "Table"]
 
@@ -16,27 +16,14 @@ __all__ = ["LONGEST", "MEDIA", "NAN", "Group", "Origin", "Part", "Places", "Tabl
 Group = tuple[tuple[str, str], ...]
 
 
-@dataclass(slots=True, frozen=True)
-class Origin:
-    """Where a piece of evidence was read: input name and 1-based physical line."""
-
-    source: str
-    line: int
-
-
 #: Where samples come from, in the order in which they are believed where several tell the same series.
 MEDIA = ("log", "metrics", "gpu", "bench", "profile")
-
-#: Where the number of one cell stands, for sources that write a line for each: line number and text.
-Places = Mapping[str, tuple[int, str]]
 
 #: Rows that wait to be written into the columns together, which takes a fraction of the time of writing each.
 _BATCH = 256
 
-#: Lines that become one at once, of those that one row stands for: always the same, however a log is cut to be read.
-_FOLD = 64
-
-_Row = tuple[float, Origin, Text, Mapping[str, float], Places | None]
+#: Batches of rows that wait to be folded: what they were read from stays in memory until they are.
+_MOST_WAITING = 8
 
 
 class Table:
@@ -48,8 +35,8 @@ class Table:
     """
 
     __slots__ = (
-        "_columns", "_folded", "_line", "_new", "_places", "_source", "_stride", "_text", "_time", "_weight",
-        "group", "kinds", "limit", "medium",
+        "_columns", "_folded", "_line", "_new", "_places", "_source", "_stride", "_text", "_time", "_waiting",
+        "_weight", "group", "kinds", "limit", "medium",
     )  # fmt: skip
 
     def __init__(self, group: Group, kinds: Mapping[str, str], limit: int = 8192, medium: str = "log") -> None:
@@ -57,9 +44,10 @@ class Table:
         self.kinds = kinds
         self.limit = limit
         self.medium = medium
-        # Rows still to be written; folded ones that do not yet stand for as many lines as a row does.
-        self._new: list[_Row] = []
-        self._folded: list[_Row] = []
+        # Rows still to be written or folded; folded ones that do not yet stand for as many lines as a row does.
+        self._new: list[Row] = []
+        self._waiting: list[Batch] = []
+        self._folded: list[Row] = []
         self._stride = 1
         self._time: array[float] = array("d")
         self._weight: array[float] = array("d")
@@ -70,7 +58,13 @@ class Table:
         self._columns: dict[str, array[float]] = {}
 
     def __len__(self) -> int:
-        return len(self._time) + (len(self._new) if self._stride == 1 else bool(self._new or self._folded))
+        left = len(self._new) if self._stride == 1 else bool(self._new or self._waiting or self._folded)
+        return len(self._time) + left
+
+    def __getstate__(self) -> object:
+        """Return what goes to another process: nothing waits there."""
+        self._written()
+        return object.__getstate__(self)
 
     def append(
         self, time: float, origin: Origin, text: Text, values: Mapping[str, float], places: Places | None = None
@@ -79,9 +73,8 @@ class Table:
         new = self._new
         new.append((time, origin, text, values, places))
         if self._stride > 1:
-            if len(new) >= min(self._stride, _FOLD):
-                self._new = []
-                self._fold(merged(new, self.kinds))
+            if len(new) >= _BATCH:
+                self._queue()
         elif len(new) >= _BATCH or len(new) + len(self._time) >= self.limit:
             self._write(new, 1.0)
             self._new = []
@@ -92,58 +85,60 @@ class Table:
         columns = dense(parts, len(times))
         if self._stride == 1 and len(self) + len(times) < self.limit:
             widen(self._written()._columns, len(self._time), len(times), columns)
-            self._add(times, lines, source, texts(slice(None)))
+            self._add(times, lines, [source] * len(times), texts(slice(None)), [None] * len(times))
             return
-        at, count = 0, len(times)
+        self._queue()
+        self._waiting.append(Batch(times, lines, source, texts, columns))
+        rows = sum(map(len, self._waiting))
+        if self._stride == 1 or len(self._waiting) >= _MOST_WAITING or rows >= max(FOLD, self.limit // 2):
+            self._settle()
+
+    def _queue(self) -> None:
+        """Let single rows wait with the others."""
+        if self._new:
+            self._waiting.append(batch_of(self._new))
+            self._new = []
+            if len(self._waiting) >= _MOST_WAITING:
+                self._settle()
+
+    def _settle(self) -> None:
+        """Fold the rows that wait as far as they go: always the same ones together."""
+        if not self._waiting:
+            return
+        batch = joined(self._waiting)
+        at, count = 0, len(batch)
         while at < count:
-            size = min(self._stride, _FOLD)
-            whole = 0 if self._new and size > 1 else (count - at) // size
-            if not whole:
-                row = {name: value for name, column in columns.items() if (value := float(column[at])) == value}
-                self.append(float(times[at]), Origin(source, int(lines[at])), texts([at])[0], row)
-                at += 1
-                continue
-            if self._new:
-                self._write(self._new, 1.0)
-                self._new = []
-                self._limit()
-                continue
-            if size == self._stride:
-                whole = max(1, min(whole, self.limit - len(self._time)))
-            stop = at + whole * size
-            made = {
-                name: folded(column[at:stop].reshape(whole, size), self.kinds.get(name, "gauge"))
-                for name, column in columns.items()
-            }
-            if size == self._stride:
-                widen(self._columns, len(self._time), whole, made)
-                self._add(times[at:stop:size], lines[at:stop:size], source, texts(slice(at, stop, size)))
+            size, left = min(self._stride, FOLD), count - at
+            if left < size:
+                break
+            if size == self._stride or (not self._folded and left >= self._stride):
+                rows = max(1, min(left // self._stride, self.limit - len(self._time)))
+                stop = at + rows * self._stride
+                made = batch.folded(at, stop, self._stride, self.kinds)
+                widen(self._columns, len(self._time), rows, made.columns)
+                self._add(made.times, made.lines, made.sources(), made.texts(slice(None)), made.places)
                 self._limit()
             else:
-                told = texts(slice(at, stop, size))
-                for number, first in enumerate(range(at, stop, size)):
-                    row = {name: float(column[number]) for name, column in made.items()}
-                    self._fold((float(times[first]), Origin(source, int(lines[first])), told[number], row, None))
+                stop = at + size * min(left // size, self._stride // size - len(self._folded))
+                self._folded += batch.folded(at, stop, size, self.kinds).rows()
+                if len(self._folded) * size >= self._stride:
+                    self._write([merged(self._folded, self.kinds)], float(self._stride))
+                    self._folded = []
+                    self._limit()
             at = stop
+        self._waiting = [batch.behind(at)] if at < count else []
 
-    def _add(self, times: Any, lines: Any, source: str, texts: Iterable[Text]) -> None:
+    def _add(
+        self, times: Any, lines: Any, sources: list[str], texts: Iterable[Text], places: Iterable[Places | None]
+    ) -> None:
         """Add what is not in columns of rows that each stand for equally many lines."""
         count = len(times)
         self._time.frombytes(times.tobytes())
         self._weight.extend([float(self._stride)] * count)
         self._line.frombytes(lines.tobytes())
-        self._source += [source] * count
+        self._source += sources
         self._text += texts
-        self._places += [None] * count
-
-    def _fold(self, row: _Row) -> None:
-        """Add a row that stands for as many lines as are folded at once."""
-        folded = self._folded
-        folded.append(row)
-        if len(folded) * _FOLD >= self._stride:
-            self._folded = []
-            self._write([merged(folded, self.kinds)] if len(folded) > 1 else folded, float(self._stride))
-            self._limit()
+        self._places += places
 
     def _limit(self) -> None:
         while len(self._time) >= self.limit:
@@ -201,14 +196,18 @@ class Table:
             if self._new:
                 self._write(self._new, 1.0)
                 self._new = []
-        elif self._new or self._folded:
+        elif self._new or self._waiting or self._folded:
+            self._queue()
+            self._settle()
             # The end of the log: a last row stands for fewer lines than the others.
-            lines = len(self._new) + len(self._folded) * _FOLD
-            self._write([merged([*self._folded, *self._new], self.kinds)], float(lines))
-            self._new, self._folded = [], []
+            rest = [row for batch in self._waiting for row in batch.rows()]
+            if rest or self._folded:
+                lines = len(rest) + len(self._folded) * FOLD
+                self._write([merged([*self._folded, *rest], self.kinds)], float(lines))
+            self._waiting, self._folded = [], []
         return self
 
-    def _write(self, new: list[_Row], weight: float) -> None:
+    def _write(self, new: list[Row], weight: float) -> None:
         """Put rows into the columns."""
         before, columns = len(self._time), self._columns
         times, origins, texts, values, places = zip(*new, strict=True)
