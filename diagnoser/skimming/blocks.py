@@ -11,12 +11,14 @@ import numpy as np
 from diagnoser.formats.clock import ZONE_STEP
 from diagnoser.skimming.forks import OUTER, OWN, Fork, Hit, Leaf, Told, Walk
 from diagnoser.skimming.found import Found, fraction_of, readable
-from diagnoser.skimming.layouts import REQUEST, REQUEST_END, TAIL, Layout, Request, breaks, strange
+from diagnoser.skimming.layouts import RAY, REQUEST_END, TAIL, Layout, Request, breaks
 from diagnoser.skimming.shapes import Shapes
 from diagnoser.skimming.words import Words
 from diagnoser.values import dataclass
 
 NAN = float("nan")
+#: A line break, and the first byte that prints something.
+_BREAK, _PRINTED = np.uint8(10), np.uint8(32)
 
 
 @dataclass(slots=True, frozen=True)
@@ -43,7 +45,13 @@ class Block:
         self.data = data
         self.shapes = shapes
         self.now = now
-        self._ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+        codes = np.frombuffer(data, np.uint8)
+        self._ends = np.flatnonzero(codes < _PRINTED)
+        # Few logs have other bytes below that than line breaks.
+        ends = codes[self._ends] == _BREAK
+        self._clean = bool(ends.all()) and RAY not in data
+        if not self._clean:
+            self._ends = self._ends[ends]
         self.count = count = len(self._ends)
         self._starts = np.concatenate(([0], self._ends[:-1] + 1))
         self.own = np.full(count, NAN)
@@ -64,34 +72,30 @@ class Block:
         """Find the lines of known shapes; return those that are requests, by their shapes."""
         every, found = self.shapes.every, []
         head, tails = self.shapes.on(self.now.date, lambda: _forks(every, self.now.date))
-        clean: bool | None = None
         for hit in self._walk.hits(head, np.arange(self.count), self._starts):
             one = every[hit.place]
             if isinstance(one, Layout):
                 self._take(one, hit)
                 continue
-            if clean is None:
-                clean = not strange(self.data)
-            found += [self._take(one, whole) for whole in self._whole(one, hit, tails[hit.place], clean)]
+            found += [self._take(one, whole) for whole in self._whole(one, hit, tails[hit.place])]
         return found
 
-    def _whole(self, request: Request, head: Hit, tail: Fork, clean: bool) -> Iterator[Hit]:
+    def _whole(self, request: Request, head: Hit, tail: Fork) -> Iterator[Hit]:
         """Yield those of some lines that go on as a request does, whatever its user wrote, and end as one."""
-        data = self.data
-        begun, ended = [], []
-        for number, (at, stop) in enumerate(zip(head.at.tolist(), self._ends[head.lines].tolist(), strict=True)):
-            asked = REQUEST.match(data, at, stop)
-            if asked is None:
-                continue
-            after = asked.end()
-            end = data.rfind(REQUEST_END, max(after, stop - TAIL), stop)
-            if end < 0 or ((request.quoted or not clean) and breaks(data[after:end], request.quoted)):
-                continue
-            begun.append(number)
-            ended.append(end)
-        chosen = np.array(begun, np.int64)
+        stops = self._ends[head.lines]
+        at = stops - tail.size
+        if request.tail.numbers:
+            # The length of an envelope's time is not always the same.
+            find = self.data.rfind
+            where = zip(head.at.tolist(), stops.tolist(), strict=True)
+            at = np.array([find(REQUEST_END, max(begin, stop - TAIL), stop) for begin, stop in where], np.int64)
+        fits = at >= head.at
+        if request.quoted or not self._clean:
+            for number in np.flatnonzero(fits).tolist():
+                fits[number] = not breaks(self.data[head.at[number] : at[number]], request.quoted)
+        chosen = np.flatnonzero(fits)
         told = {key: tuple(one[chosen] for one in kept) for key, kept in head.told.items()}
-        return self._walk.hits(tail, head.lines[chosen], np.array(ended, np.int64), told)
+        return self._walk.hits(tail, head.lines[chosen], at[chosen], told)
 
     def _take(self, one: Layout | Request, hit: Hit) -> Any:
         """Take the lines of a shape that belong to the day at hand and whose numbers can be read; return them."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diagnoser.skimming.forms import Chunk, Form
-from diagnoser.skimming.words import MOST_DIGITS, WORD, Words, seconds, words_of
+from diagnoser.skimming.forms import NAME, Chunk, Form
+from diagnoser.skimming.words import MOST_DIGITS, MOST_NAME, WORD, Words, words_of
 
 #: What the times of a line are told under, beside its numbers: its own, and its envelope's.
 OWN, OUTER = -1, -2
@@ -62,7 +62,7 @@ class _Branch:
         self.ends = [leaf for leaf in leaves if len(leaf.form.chunks) == last]
         further = [leaf for leaf in leaves if len(leaf.form.chunks) > last]
         # Texts that are the same up to here have as many numbers in them.
-        self.number = further[0].form.numbers[depth] if further else -1
+        self.number = further[0].form.numbers[depth] if further else NAME
         self.wanted = any(self.number in leaf.wanted for leaf in further)
         self.fork = Fork(further, date, last) if further else None
 
@@ -81,7 +81,7 @@ class Walk:
         for branch in fork.branches:
             if not len(lines):
                 return
-            fits, times = _fitting(branch, words)
+            fits, times = self._fitting(branch, words, at)
             if fits is None or fits.all():
                 mine, here, known = lines, at, told
                 lines = lines[:0]
@@ -95,6 +95,24 @@ class Walk:
                 lines, at, told, words = lines[rest], at[rest], _some(told, rest), words[rest]
             yield from self._behind(branch, mine, here + branch.size, known | times)
 
+    def _fitting(self, branch: _Branch, words: Any, at: Any) -> tuple[Any, Told]:
+        """Tell which rows of words begin with a branch's text (None: all, there is none), and the times in them."""
+        if not branch.words:
+            return None, {}
+        wrong: Any = None
+        for place, (text, mask) in enumerate(branch.words):
+            word = words[:, place] ^ text if mask == _EVERY else (words[:, place] & mask) ^ text
+            if wrong is None:
+                wrong = word
+            else:
+                wrong |= word
+        fits, times = wrong == 0, {}
+        for place, own in branch.clocks:
+            second, valid = self._words.clock(at + place)
+            fits &= valid
+            times[OWN if own else OUTER] = (second,)
+        return fits, times
+
     def _behind(self, branch: _Branch, lines: Any, at: Any, told: Told) -> Iterator[Hit]:
         """Go on behind a text."""
         for leaf in branch.ends:
@@ -106,8 +124,11 @@ class Walk:
             yield Hit(leaf.place, lines[chosen], at[chosen], _some(told, chosen))
         if branch.fork is None:
             return
-        sizes, values = self._words.numbers(at, branch.wanted)
-        number = (sizes - 1).view(np.uint64) < MOST_DIGITS
+        if branch.number == NAME:
+            sizes, values, most = self._words.names(at), None, MOST_NAME
+        else:
+            (sizes, values), most = self._words.numbers(at, branch.wanted), MOST_DIGITS
+        number = (sizes - 1).view(np.uint64) < most
         if branch.wanted:
             told = told | {branch.number: (values, sizes)}
         at = at + sizes
@@ -115,25 +136,6 @@ class Walk:
             chosen = np.flatnonzero(number)
             lines, at, told = lines[chosen], at[chosen], _some(told, chosen)
         yield from self.hits(branch.fork, lines, at, told)
-
-
-def _fitting(branch: _Branch, words: Any) -> tuple[Any, Told]:
-    """Tell which rows of words begin with a branch's text (None: all, there is none), and the times in them."""
-    wrong = None
-    for place, (text, mask) in enumerate(branch.words):
-        word = words[:, place]
-        if mask != _EVERY:
-            word = word & mask
-        word = word ^ text
-        wrong = word if wrong is None else wrong | word
-    if wrong is None:
-        return None, {}
-    fits, times = wrong == 0, {}
-    for place, own in branch.clocks:
-        second, valid = seconds(words.view(np.uint8)[:, place : place + WORD])
-        fits &= valid
-        times[OWN if own else OUTER] = (second,)
-    return fits, times
 
 
 def _some(told: Told, chosen: Any) -> Told:

@@ -6,8 +6,10 @@ from collections.abc import Collection, Sequence
 
 from diagnoser.values import dataclass
 
-#: Digits of ``HH:MM:SS``, and of a date with and without a year, each with its part of a (year, month, day).
+# Where ``HH:MM:SS`` has digits.
 _CLOCK = (0, 1, 3, 4, 6, 7)
+#: What stands for a name where others have the place of a number.
+NAME = -1
 
 
 @dataclass(slots=True, frozen=True)
@@ -41,7 +43,10 @@ class Chunk:
 
 @dataclass(slots=True, frozen=True)
 class Form:
-    """A whole line or a part of one. ``numbers``: what stands between the chunks, counted among all in the line."""
+    """A whole line or a part of one. ``numbers``: what stands between the chunks, counted among all in the line.
+
+    ``NAME`` among them is no number but a word of letters, digits, ``-`` and ``_``.
+    """
 
     chunks: tuple[Chunk, ...]
     numbers: tuple[int, ...]

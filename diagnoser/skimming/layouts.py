@@ -17,13 +17,13 @@ LONGEST = 700
 # What ends a string of JSON or changes what it says, once its harmless escapes are gone.
 _BREAKING = lazily(rb"[\\\"\x00-\x1f]")
 _SAFE_ESCAPES = (rb"\\", rb"\"", rb"\/", rb"\t", rb"\u0026", rb"\u003c", rb"\u003e")
-# What Ray puts behind a line that many actors wrote.
-_RAY = b" across cluster]"
+#: What Ray puts behind a line that many actors wrote.
+RAY = b" across cluster]"
 #: How much of a line may follow a request's end: what an envelope puts behind it.
 TAIL = 200
 #: What an engine says before a request's text, and behind it.
 ASKS = b"Received request "
-REQUEST = lazily(rb"[A-Za-z0-9_-]{1,100}+: (?:prompt|params): ")
+REQUEST = lazily(rb"([A-Za-z0-9_-]{1,100}+): (?:prompt|params): ")
 REQUEST_END = b"lora_request: None."
 
 
@@ -106,15 +106,12 @@ def wanted_of(values: Iterable[Value], outer: tuple[float, int] | None) -> froze
     return frozenset(found - {-1})
 
 
-def strange(data: bytes) -> bool:
-    """Whether some lines have bytes that send a line another way, wherever they stand."""
-    return _RAY in data or b"\x1b" in data or b"\r" in data or b"\0" in data
-
-
 def breaks(words: bytes, quoted: bool) -> bool:
     """Whether what a user sent sends the line another way."""
-    if not quoted or _RAY in words:
-        return strange(words)
+    if RAY in words:
+        return True
+    if not quoted:
+        return b"\x1b" in words or b"\r" in words or b"\0" in words
     for escape in _SAFE_ESCAPES:
         if b"\\" not in words:
             break

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from diagnoser.envelopes import epoch
 from diagnoser.formats.skipping import SkippingReader
 from diagnoser.patterns import lazily
-from diagnoser.skimming.forms import Form, Stamps, form_of
+from diagnoser.skimming.forms import NAME, Chunk, Form, Stamps, form_of
 from diagnoser.skimming.layouts import ASKS, LONGEST, REQUEST, REQUEST_END, TAIL, Layout, Request, Shape, breaks
 from diagnoser.skimming.reads import Reading, put, read, same
 from diagnoser.skimming.trials import TRIALS, Asked, changed, events_of, values_of
@@ -198,7 +198,9 @@ def _request(line: bytes, base: Reading, stamp: re.Match[bytes], outer: re.Match
     if len(line) - end > TAIL or (outer is not None and (wrap := written.outer()) is None):
         return None
     (head, key), (tail, more) = [written.part(*part) for part in parts]
-    return Request(_shape(base), head, tail, quoted, (*key, b"", *more), wrap)
+    named = line[words.end(1) : words.end()]
+    head = Form((*head.chunks, Chunk(named)), (*head.numbers, NAME))
+    return Request(_shape(base), head, tail, quoted, (*key, named, *more), wrap)
 
 
 class _Written:

@@ -22,6 +22,10 @@ _ABOVE_NINE = np.uint64(0x7676767676767676)
 _HIGHEST = np.uint64(0x8080808080808080)
 _ONE, _SEVEN, _EIGHT = np.uint64(1), np.uint64(7), np.uint64(8)
 _TOP, _BITS = np.uint64(56), np.uint64(64)
+# Of ``HH:MM:SS`` as a word: its digits, and where minutes and seconds are once each digit is added to ten of the last.
+_DIGITS = np.uint64(0xFFFF00FFFF00FFFF)
+_TEN, _BYTE, _MINUTE, _SECOND = np.uint64(10), np.uint64(0xFF), np.uint64(24), np.uint64(48)
+_HOURS, _MINUTES = np.uint64(3600), np.uint64(60)
 # Pairs of digits, then of pairs, then of those: what each of two is times, how far it is off, what is kept.
 _SUMS = tuple(
     (np.uint64(times), np.uint64(off), np.uint64(kept))
@@ -33,6 +37,12 @@ _POWERS = 10 ** np.arange(WORD + 1)
 def words_of(text: bytes) -> Any:
     """Return a text as words, its end filled up with zeros."""
     return np.frombuffer(text + bytes(-len(text) % WORD), "<u8")
+
+
+# Which bytes a name is made of.
+_NAMING = np.array([(chr(code).isalnum() and code < 128) or chr(code) in "-_" for code in range(256)])
+#: Bytes of a name.
+MOST_NAME = 100
 
 
 class Words:
@@ -51,6 +61,20 @@ class Words:
     def bytes_at(self, places: Any) -> Any:
         """Return the byte at each place as a word, a row each."""
         return self._bytes[places].astype("<u8").reshape(-1, 1)
+
+    def names(self, places: Any) -> Any:
+        """Return how many bytes the name at each place has, 0 where there is none or it is too long."""
+        rows = _NAMING[self.at(places, MOST_NAME // WORD + 1).view(np.uint8)]
+        return np.where(rows.all(axis=1), 0, np.argmin(rows, axis=1))
+
+    def clock(self, places: Any) -> tuple[Any, Any]:
+        """Return the seconds since midnight that ``HH:MM:SS`` at each place tells, and whether it is a time."""
+        word = self.at(places, 1)[:, 0] ^ _ZEROS
+        strange = ((word + _ABOVE_NINE) | word) & _HIGHEST & _DIGITS
+        pairs = word * _TEN + (word >> _EIGHT)
+        hour, minute, second = pairs & _BYTE, (pairs >> _MINUTE) & _BYTE, (pairs >> _SECOND) & _BYTE
+        valid = (strange == 0) & (hour < 24) & (minute < 60) & (second < 60)
+        return (hour * _HOURS + minute * _MINUTES + second).view(np.int64), valid
 
     def numbers(self, places: Any, wanted: bool) -> tuple[Any, Any]:
         """Return how many digits stand from each place on, and the whole numbers they are where that is wanted.
@@ -81,17 +105,3 @@ def _sum(word: Any) -> Any:
     for times, off, kept in _SUMS:
         word = (word * times + (word >> off)) & kept
     return word.view(np.int64)
-
-
-def seconds(text: Any) -> tuple[Any, Any]:
-    """Return the seconds since midnight that rows of eight bytes ``HH:MM:SS`` tell, and whether they are a time."""
-    digits = (text - np.uint8(48)).astype(np.int64)
-    valid = np.ones(len(text), bool)
-    second: Any = 0
-    for place, least in ((0, 24), (3, 60), (6, 60)):
-        tens, ones = digits[:, place], digits[:, place + 1]
-        told = tens * 10 + ones
-        # What is no digit is above nine: bytes below zero went round.
-        valid &= (tens < 10) & (ones < 10) & (told < least)
-        second = second * 60 + told
-    return second, valid
