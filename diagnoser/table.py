@@ -19,11 +19,9 @@ Group = tuple[tuple[str, str], ...]
 #: Where samples come from, in the order in which they are believed where several tell the same series.
 MEDIA = ("log", "metrics", "gpu", "bench", "profile")
 
-#: Rows that wait to be written into the columns together, which takes a fraction of the time of writing each.
-_BATCH = 256
-
-#: Batches of rows that wait to be folded: what they were read from stays in memory until they are.
-_MOST_WAITING = 8
+#: Rows that wait to be written into the columns together, which takes a fraction of the time of writing each; batches
+#: of rows that wait to be folded.
+_BATCH, _MOST_WAITING = 256, 8
 
 
 class Table:
@@ -58,8 +56,8 @@ class Table:
         self._columns: dict[str, array[float]] = {}
 
     def __len__(self) -> int:
-        left = len(self._new) if self._stride == 1 else bool(self._new or self._waiting or self._folded)
-        return len(self._time) + left
+        more = len(self._new) if self._stride == 1 else bool(self._new or self._waiting or self._folded)
+        return len(self._time) + more
 
     def __getstate__(self) -> object:
         """Return what goes to another process: nothing waits there."""
@@ -88,23 +86,31 @@ class Table:
             self._add(times, lines, [source] * len(times), texts(slice(None)), [None] * len(times))
             return
         self._queue()
-        self._waiting.append(Batch(times, lines, source, texts, columns))
-        rows = sum(map(len, self._waiting))
-        if self._stride == 1 or len(self._waiting) >= _MOST_WAITING or rows >= max(FOLD, self.limit // 2):
+        batch = Batch(times, lines, source, texts, columns)
+        # Those that wait are completed with the first rows, so that the others can be folded where they are.
+        missing = -(sum(map(len, self._waiting)) + len(self._folded) * FOLD) % self._stride
+        if missing < len(batch):
+            if missing:
+                self._wait(batch.part(slice(0, missing)))
             self._settle()
+            self._waiting.append(batch.part(slice(missing, None)))
+            self._settle()
+        else:
+            self._wait(batch.kept(0))
 
     def _queue(self) -> None:
         """Let single rows wait with the others."""
-        if self._new:
-            self._waiting.append(batch_of(self._new))
-            self._new = []
-            if len(self._waiting) >= _MOST_WAITING:
-                self._settle()
+        new, self._new = self._new, []
+        if new:
+            self._wait(batch_of(new))
+
+    def _wait(self, batch: Batch) -> None:
+        self._waiting.append(batch)
+        if len(self._waiting) >= _MOST_WAITING:
+            self._settle()
 
     def _settle(self) -> None:
         """Fold the rows that wait as far as they go: always the same ones together."""
-        if not self._waiting:
-            return
         batch = joined(self._waiting)
         at, count = 0, len(batch)
         while at < count:
@@ -126,7 +132,7 @@ class Table:
                     self._folded = []
                     self._limit()
             at = stop
-        self._waiting = [batch.behind(at)] if at < count else []
+        self._waiting = [batch.kept(at)] if at < count else []
 
     def _add(
         self, times: Any, lines: Any, sources: list[str], texts: Iterable[Text], places: Iterable[Places | None]
@@ -195,7 +201,7 @@ class Table:
         if self._stride == 1:
             if self._new:
                 self._write(self._new, 1.0)
-                self._new = []
+            self._new = []
         elif self._new or self._waiting or self._folded:
             self._queue()
             self._settle()
@@ -239,8 +245,6 @@ class Table:
         for name, column in self._columns.items():
             self._columns[name] = in_pairs(column, self.kinds.get(name, "gauge"))
         self._weight = array("d", [self._weight[i] + self._weight[i + 1] for i in range(0, pairs, 2)])
-        self._time = self._time[0:pairs:2]
-        self._line = self._line[0:pairs:2]
-        self._source = self._source[0:pairs:2]
-        self._text = self._text[0:pairs:2]
-        self._places = self._places[0:pairs:2]
+        firsts = slice(0, pairs, 2)
+        self._time, self._line, self._source = self._time[firsts], self._line[firsts], self._source[firsts]
+        self._text, self._places = self._text[firsts], self._places[firsts]

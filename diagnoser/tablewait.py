@@ -57,16 +57,21 @@ class Batch:
         return [None] * len(self) if self._places is None else self._places
 
     def part(self, some: slice, columns: Mapping[str, Any] | None = None) -> Batch:
-        """Return some rows, with these numbers or their own, and with their lines: not what those were read from."""
-        texts = self.texts(some)
-        made = {name: column[some].copy() for name, column in self.columns.items()} if columns is None else columns
+        """Return some rows, with these numbers or their own."""
+        whole, texts = range(len(self))[some], self.texts
+        made = {name: column[some] for name, column in self.columns.items()} if columns is None else columns
         places = None if self._places is None else self._places[some]
         source = self.source if isinstance(self.source, str) else self.source[some]
-        return Batch(self.times[some].copy(), self.lines[some].copy(), source, _taker(texts), made, places)
+        return Batch(self.times[some], self.lines[some], source, lambda rows: texts(_within(whole, rows)), made, places)
 
-    def behind(self, at: int) -> Batch:
-        """Return the rows from one on."""
-        return self.part(slice(at, None))
+    def kept(self, at: int) -> Batch:
+        """Return the rows from one on for longer: what they were read from need not stay for them."""
+        rest = slice(at, None)
+        columns = {name: column[rest].copy() for name, column in self.columns.items()}
+        made = self.part(rest, columns)
+        return Batch(
+            made.times.copy(), made.lines.copy(), made.source, _taker(self.texts(rest)), columns, made._places
+        )  # fmt: skip
 
     def folded(self, at: int, stop: int, size: int, kinds: Mapping[str, str]) -> Batch:
         """Make one row of so many each, of more than ``FOLD`` in two steps."""
@@ -105,6 +110,8 @@ def joined(batches: Sequence[Batch]) -> Batch:
 
     if len(batches) == 1:
         return batches[0]
+    if not batches:
+        return Batch(np.zeros(0), np.zeros(0, np.int64), "", lambda _: (), {})
     starts = np.cumsum([0, *map(len, batches)])
     names = dict.fromkeys(chain.from_iterable(one.columns for one in batches))
 
@@ -130,6 +137,14 @@ def joined(batches: Sequence[Batch]) -> Batch:
         {name: column(name) for name in names},
         [place for one in batches for place in one.places],
     )
+
+
+def _within(whole: range, rows: Any) -> Any:
+    """Return some rows of a part as those of the whole."""
+    if not isinstance(rows, slice):
+        return rows * whole.step + whole.start
+    some = whole[rows]
+    return slice(some.start, some.stop, some.step)
 
 
 def _taker(texts: Sequence[Text]) -> Callable[[Any], Sequence[Text]]:
