@@ -83,7 +83,7 @@ class Block:
     def _whole(self, request: Request, head: Hit, tail: Fork) -> Iterator[Hit]:
         """Yield those of some lines that go on as a request does, whatever its user wrote, and end as one."""
         stops = self._ends[head.lines]
-        at = stops - tail.size
+        at = stops - len(request.tail.chunks[0].text)
         if request.tail.numbers:
             # The length of an envelope's time is not always the same.
             find = self.data.rfind

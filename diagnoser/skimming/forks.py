@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diagnoser.skimming.forms import NAME, Chunk, Form
-from diagnoser.skimming.words import MOST_DIGITS, MOST_NAME, WORD, Words, words_of
+from diagnoser.skimming.words import MOST_DIGITS, MOST_NAME, Words, clock, words_of
 
 #: What the times of a line are told under, beside its numbers: its own, and its envelope's.
 OWN, OUTER = -1, -2
@@ -46,7 +46,7 @@ class Fork:
         # A text that begins like another is looked for before it.
         longest = sorted(parted, key=lambda chunk: -len(chunk.text))
         self.branches = [_Branch(chunk, parted[chunk], date, depth) for chunk in longest]
-        self.size = max((one.size for one in self.branches), default=0)
+        self.words = max((len(one.words) for one in self.branches), default=0)
 
 
 class _Branch:
@@ -74,14 +74,17 @@ class Walk:
         self._words = words
         self._ends = ends
 
-    def hits(self, fork: Fork, lines: Any, at: Any, told: Told | None = None) -> Iterator[Hit]:
-        """Yield the lines of each form among some, looked at from the places ``at`` on."""
+    def hits(
+        self, fork: Fork, lines: Any, at: Any, told: Told | None = None, words: list[Any] | None = None
+    ) -> Iterator[Hit]:
+        """Yield the lines of each form among some, looked at from the places ``at`` on, where these words are."""
         told = told or {}
-        words = self._words.at(at, -(-fork.size // WORD)) if fork.size > 1 else self._words.bytes_at(at)
+        if words is None:
+            words = self._words.at(at, fork.words)
         for branch in fork.branches:
             if not len(lines):
                 return
-            fits, times = self._fitting(branch, words, at)
+            fits, times = _fitting(branch, words)
             if fits is None or fits.all():
                 mine, here, known = lines, at, told
                 lines = lines[:0]
@@ -92,26 +95,8 @@ class Walk:
                 mine, here, known = lines[chosen], at[chosen], _some(told, chosen)
                 times = _some(times, chosen)
                 rest = np.flatnonzero(~fits)
-                lines, at, told, words = lines[rest], at[rest], _some(told, rest), words[rest]
+                lines, at, told, words = lines[rest], at[rest], _some(told, rest), [word[rest] for word in words]
             yield from self._behind(branch, mine, here + branch.size, known | times)
-
-    def _fitting(self, branch: _Branch, words: Any, at: Any) -> tuple[Any, Told]:
-        """Tell which rows of words begin with a branch's text (None: all, there is none), and the times in them."""
-        if not branch.words:
-            return None, {}
-        wrong: Any = None
-        for place, (text, mask) in enumerate(branch.words):
-            word = words[:, place] ^ text if mask == _EVERY else (words[:, place] & mask) ^ text
-            if wrong is None:
-                wrong = word
-            else:
-                wrong |= word
-        fits, times = wrong == 0, {}
-        for place, own in branch.clocks:
-            second, valid = self._words.clock(at + place)
-            fits &= valid
-            times[OWN if own else OUTER] = (second,)
-        return fits, times
 
     def _behind(self, branch: _Branch, lines: Any, at: Any, told: Told) -> Iterator[Hit]:
         """Go on behind a text."""
@@ -124,18 +109,40 @@ class Walk:
             yield Hit(leaf.place, lines[chosen], at[chosen], _some(told, chosen))
         if branch.fork is None:
             return
+        words = None
         if branch.number == NAME:
-            sizes, values, most = self._words.names(at), None, MOST_NAME
+            sizes, most = self._words.names(at), MOST_NAME
         else:
-            (sizes, values), most = self._words.numbers(at, branch.wanted), MOST_DIGITS
-        number = (sizes - 1).view(np.uint64) < most
-        if branch.wanted:
-            told = told | {branch.number: (values, sizes)}
+            sizes, values, words = self._words.numbers(at, branch.wanted, branch.fork.words)
+            most = MOST_DIGITS
+            if branch.wanted:
+                told = told | {branch.number: (values, sizes)}
         at = at + sizes
-        if not number.all():
-            chosen = np.flatnonzero(number)
+        fits = (sizes - 1).view(np.uint64) < most
+        if not fits.all():
+            chosen = np.flatnonzero(fits)
             lines, at, told = lines[chosen], at[chosen], _some(told, chosen)
-        yield from self.hits(branch.fork, lines, at, told)
+            words = None if words is None else [word[chosen] for word in words]
+        yield from self.hits(branch.fork, lines, at, told, words)
+
+
+def _fitting(branch: _Branch, words: list[Any]) -> tuple[Any, Told]:
+    """Tell which rows of words begin with a branch's text (None: all, there is none), and the times in them."""
+    if not branch.words:
+        return None, {}
+    wrong: Any = None
+    for word, (text, mask) in zip(words, branch.words, strict=False):
+        told = word ^ text if mask == _EVERY else (word & mask) ^ text
+        if wrong is None:
+            wrong = told
+        else:
+            wrong |= told
+    fits, times = wrong == 0, {}
+    for place, own in branch.clocks:
+        second, valid = clock(words, place)
+        fits &= valid
+        times[OWN if own else OUTER] = (second,)
+    return fits, times
 
 
 def _some(told: Told, chosen: Any) -> Told:

@@ -6,6 +6,7 @@ added up in three steps, for all lines at once.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,55 +50,69 @@ class Words:
     """The bytes of whole lines."""
 
     def __init__(self, data: bytes) -> None:
-        self._data = data + bytes(MOST_BYTES)
-        self._bytes = np.frombuffer(self._data, np.uint8)
+        self._data = data + bytes(MOST_BYTES + 2 * WORD)
 
-    def at(self, places: Any, count: int) -> Any:
-        """Return so many words from each place on, a row each."""
+    def at(self, places: Any, count: int) -> list[Any]:
+        """Return so many words from each place on: the first of all places, the second of all, ..."""
+        if not count:
+            return []
+        rows = self._rows(places, count)
+        return [rows[:, number] for number in range(count)]
+
+    def _rows(self, places: Any, count: int) -> Any:
         size = count * WORD
         every = np.ndarray((len(self._data) - size + 1,), f"V{size}", self._data, strides=(1,))
         return every[places].view("<u8").reshape(-1, count)
 
-    def bytes_at(self, places: Any) -> Any:
-        """Return the byte at each place as a word, a row each."""
-        return self._bytes[places].astype("<u8").reshape(-1, 1)
-
     def names(self, places: Any) -> Any:
         """Return how many bytes the name at each place has, 0 where there is none or it is too long."""
-        rows = _NAMING[self.at(places, MOST_NAME // WORD + 1).view(np.uint8)]
+        rows = _NAMING[self._rows(places, MOST_NAME // WORD + 1).view(np.uint8)]
         return np.where(rows.all(axis=1), 0, np.argmin(rows, axis=1))
 
-    def clock(self, places: Any) -> tuple[Any, Any]:
-        """Return the seconds since midnight that ``HH:MM:SS`` at each place tells, and whether it is a time."""
-        word = self.at(places, 1)[:, 0] ^ _ZEROS
-        strange = ((word + _ABOVE_NINE) | word) & _HIGHEST & _DIGITS
-        pairs = word * _TEN + (word >> _EIGHT)
-        hour, minute, second = pairs & _BYTE, (pairs >> _MINUTE) & _BYTE, (pairs >> _SECOND) & _BYTE
-        valid = (strange == 0) & (hour < 24) & (minute < 60) & (second < 60)
-        return (hour * _HOURS + minute * _MINUTES + second).view(np.int64), valid
-
-    def numbers(self, places: Any, wanted: bool) -> tuple[Any, Any]:
+    def numbers(self, places: Any, wanted: bool, behind: int) -> tuple[Any, Any, list[Any] | None]:
         """Return how many digits stand from each place on, and the whole numbers they are where that is wanted.
 
-        Of more than ``MOST_DIGITS`` only that they are more is told.
+        Of more than ``MOST_DIGITS`` only that they are more is told. Last so many words of what stands behind them,
+        None where some have more digits than a word.
         """
-        sizes, found = self._digits(places, wanted)
+        words = self.at(places, 1 + behind)
+        sizes, found = _digits(words[0], wanted)
         full = np.flatnonzero(sizes == WORD)
-        if len(full):
-            more, rest = self._digits(places[full] + WORD, wanted)
-            sizes[full] += more
-            if wanted:
-                found[full] = found[full] * _POWERS[more] + rest
-        return sizes, found
+        if not len(full):
+            return sizes, found, _moved(words, sizes.view(np.uint64) * _EIGHT)
+        more, rest = _digits(self.at(places[full] + WORD, 1)[0], wanted)
+        sizes[full] += more
+        if wanted:
+            found[full] = found[full] * _POWERS[more] + rest
+        return sizes, found, None
 
-    def _digits(self, places: Any, wanted: bool) -> tuple[Any, Any]:
-        """Return the same of the digits in one word."""
-        word = self.at(places, 1)[:, 0] ^ _ZEROS
-        other = ((word + _ABOVE_NINE) | word) & _HIGHEST
-        below = (other - _ONE) & ~other
-        sizes = (((below >> _SEVEN) & _ONES) * _ONES) >> _TOP
-        found = _sum((word & below) << (_BITS - sizes * _EIGHT)) if wanted else None
-        return sizes.view(np.int64), found
+
+def clock(words: list[Any], place: int) -> tuple[Any, Any]:
+    """Return the seconds since midnight that ``HH:MM:SS`` at a place in words tells, and whether it is a time."""
+    number, off = divmod(place, WORD)
+    word = words[number] if not off else _moved(words[number : number + 2], np.uint64(off * WORD))[0]
+    word = word ^ _ZEROS
+    strange = ((word + _ABOVE_NINE) | word) & _HIGHEST & _DIGITS
+    pairs = word * _TEN + (word >> _EIGHT)
+    hour, minute, second = pairs & _BYTE, (pairs >> _MINUTE) & _BYTE, (pairs >> _SECOND) & _BYTE
+    valid = (strange == 0) & (hour < 24) & (minute < 60) & (second < 60)
+    return (hour * _HOURS + minute * _MINUTES + second).view(np.int64), valid
+
+
+def _moved(words: list[Any], bits: Any) -> list[Any]:
+    """Return the words that begin so many bits later, at most as many as one has."""
+    rest = _BITS - bits
+    return [(word >> bits) | (following << rest) for word, following in pairwise(words)]
+
+
+def _digits(word: Any, wanted: bool) -> tuple[Any, Any]:
+    """Return how many digits words begin with, and the numbers that those are."""
+    word = word ^ _ZEROS
+    other = ((word + _ABOVE_NINE) | word) & _HIGHEST
+    below = (other - _ONE) & ~other
+    sizes = (((below >> _SEVEN) & _ONES) * _ONES) >> _TOP
+    found = _sum((word & below) << (_BITS - sizes * _EIGHT)) if wanted else None
+    return sizes.view(np.int64), found
 
 
 def _sum(word: Any) -> Any:
