@@ -80,13 +80,13 @@ class Table:
 
     def extend(self, times: Any, lines: Any, source: str, texts: Texts, parts: Sequence[Part]) -> None:
         """Add many rows, arrays of numpy; the result is that of ``append`` for one row after the other."""
-        columns = dense(parts, len(times))
+        names, matrix = dense(parts, len(times))
         if self._stride == 1 and len(self) + len(times) < self.limit:
-            widen(self._written()._columns, len(self._time), len(times), columns)
+            widen(self._written()._columns, len(self._time), len(times), dict(zip(names, matrix, strict=True)))
             self._add(times, lines, [source] * len(times), texts(slice(None)), [None] * len(times))
             return
         self._queue()
-        batch = Batch(times, lines, source, texts, columns)
+        batch = Batch(times, lines, source, texts, names, matrix)
         # Those that wait are completed with the first rows, so that the others can be folded where they are.
         missing = -(sum(map(len, self._waiting)) + len(self._folded) * FOLD) % self._stride
         if missing < len(batch):

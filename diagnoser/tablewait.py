@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from diagnoser.tablefold import NAN, Text, folded
+from diagnoser.tablefold import NAN, Text, dense, folded_all
 from diagnoser.values import dataclass
 
 #: Lines that become one at once, of those that one row stands for: always the same, however a log is cut to be read.
@@ -30,61 +30,66 @@ Row = tuple[float, Origin, Text, Mapping[str, float], Places | None]
 class Batch:
     """Rows in order, arrays of numpy. ``texts`` gives what gives the lines of some of them, by place or as a slice.
 
-    ``source`` is the input of all of them, or a list of one for each.
+    ``source`` is the input of all of them, or a list of one for each; ``matrix`` has the numbers of each of ``names``.
     """
 
     def __init__(
         self, times: Any, lines: Any, source: str | list[str], texts: Callable[[Any], Sequence[Text]],
-        columns: Mapping[str, Any], places: list[Places | None] | None = None,
+        names: list[str], matrix: Any, places: list[Places | None] | None = None,
     ) -> None:  # fmt: skip
         self.times, self.lines = times, lines
         self.source = source
         self.texts = texts
-        self.columns = columns
+        self.names, self.matrix = names, matrix
         self._places = places
 
     def __len__(self) -> int:
         return len(self.times)
 
-    def sources(self, some: slice = slice(None)) -> list[str]:
-        """Return the inputs of some rows."""
-        source = self.source
-        return [source] * len(range(len(self))[some]) if isinstance(source, str) else source[some]
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Series name to numbers."""
+        return dict(zip(self.names, self.matrix, strict=True))
+
+    def sources(self) -> list[str]:
+        """Return the input of each row."""
+        return [self.source] * len(self) if isinstance(self.source, str) else self.source
 
     @property
     def places(self) -> list[Places | None]:
         """Where the cells of each row stand, None where its line holds them all."""
         return [None] * len(self) if self._places is None else self._places
 
-    def part(self, some: slice, columns: Mapping[str, Any] | None = None) -> Batch:
+    def part(self, some: slice, matrix: Any = None) -> Batch:
         """Return some rows, with these numbers or their own."""
         whole, texts = range(len(self))[some], self.texts
-        made = {name: column[some] for name, column in self.columns.items()} if columns is None else columns
+        made = self.matrix[:, some] if matrix is None else matrix
         places = None if self._places is None else self._places[some]
         source = self.source if isinstance(self.source, str) else self.source[some]
-        return Batch(self.times[some], self.lines[some], source, lambda rows: texts(_within(whole, rows)), made, places)
+        times, lines = self.times[some], self.lines[some]
+        return Batch(times, lines, source, lambda rows: texts(_within(whole, rows)), self.names, made, places)
 
     def kept(self, at: int) -> Batch:
-        """Return the rows from one on for longer: what they were read from need not stay for them."""
-        rest = slice(at, None)
-        columns = {name: column[rest].copy() for name, column in self.columns.items()}
-        made = self.part(rest, columns)
-        return Batch(
-            made.times.copy(), made.lines.copy(), made.source, _taker(self.texts(rest)), columns, made._places
-        )  # fmt: skip
+        """Return the rows from one on, too few for a row of theirs: of their lines only the first will be asked for.
+
+        What they were read from need not stay for them.
+        """
+        made = self.part(slice(at, None), self.matrix[:, at:].copy())
+        made.times, made.lines = made.times.copy(), made.lines.copy()
+        made.texts = _taker([*made.texts(slice(0, 1)), *[""] * (len(made) - 1)])
+        return made
 
     def folded(self, at: int, stop: int, size: int, kinds: Mapping[str, str]) -> Batch:
         """Make one row of so many each, of more than ``FOLD`` in two steps."""
-        made = {name: column[at:stop] for name, column in self.columns.items()}
+        made = self.matrix[:, at:stop]
         for step in (min(size, FOLD), size // min(size, FOLD)):
-            made = {name: folded(column.reshape(-1, step), kinds.get(name, "gauge")) for name, column in made.items()}
+            if step > 1:
+                made = folded_all(made, self.names, step, kinds)
         return self.part(slice(at, stop, size), made)
 
     def rows(self) -> list[Row]:
         """Return each row by itself."""
-        names = list(self.columns)
-        numbers = zip(*(column.tolist() for column in self.columns.values()), strict=True) if names else ()
-        told = [dict(zip(names, one, strict=True)) for one in numbers] or [{}] * len(self)
+        told = [dict(zip(self.names, one, strict=True)) for one in self.matrix.T.tolist()]
         every = zip(
             self.times.tolist(), self.sources(), self.lines.tolist(), self.texts(slice(None)), told, self.places,
             strict=True,
@@ -97,11 +102,11 @@ def batch_of(rows: Sequence[Row]) -> Batch:
     import numpy as np  # a short log does without
 
     times, origins, texts, values, places = zip(*rows, strict=True)
-    names = dict.fromkeys(chain.from_iterable(values))
-    columns = {name: np.array([row.get(name, NAN) for row in values]) for name in names}
+    names = list(dict.fromkeys(chain.from_iterable(values)))
+    matrix = np.array([[row.get(name, NAN) for row in values] for name in names]).reshape(len(names), -1)
     lines = np.array([origin.line for origin in origins], np.int64)
     sources = [origin.source for origin in origins]
-    return Batch(np.array(times), lines, sources, _taker(texts), columns, list(places) if any(places) else None)
+    return Batch(np.array(times), lines, sources, _taker(texts), names, matrix, list(places) if any(places) else None)
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
@@ -111,12 +116,11 @@ def joined(batches: Sequence[Batch]) -> Batch:
     if len(batches) == 1:
         return batches[0]
     if not batches:
-        return Batch(np.zeros(0), np.zeros(0, np.int64), "", lambda _: (), {})
+        return Batch(np.zeros(0), np.zeros(0, np.int64), "", lambda _: (), [], np.zeros((0, 0)))
     starts = np.cumsum([0, *map(len, batches)])
-    names = dict.fromkeys(chain.from_iterable(one.columns for one in batches))
-
-    def column(name: str) -> Any:
-        return np.concatenate([one.columns[name] if name in one.columns else np.full(len(one), NAN) for one in batches])
+    parts = [
+        (np.arange(start, start + len(one)), one.columns) for start, one in zip(starts, batches, strict=False)
+    ]  # fmt: skip
 
     def texts(some: Any) -> list[Text]:
         wanted = np.arange(starts[-1])[some]
@@ -134,7 +138,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
         np.concatenate([one.lines for one in batches]),
         source or [name for one in batches for name in one.sources()],
         texts,
-        {name: column(name) for name in names},
+        *dense(parts, int(starts[-1])),
         [place for one in batches for place in one.places],
     )
 
