@@ -95,14 +95,17 @@ def folded_all(matrix: Any, names: Sequence[str], size: int, kinds: Mapping[str,
 
     groups = matrix.reshape(len(names), -1, size)
     made = groups.sum(axis=2)
+    count: Any = None
     if not (made == made).all():
-        return np.array([folded(rows, kinds.get(name, "gauge")) for name, rows in zip(names, groups, strict=True)])
-    for name, row, rows in zip(names, made, groups, strict=True):
+        known = groups == groups
+        count = known.sum(axis=2)
+        made = np.where(count > 0, np.where(known, groups, 0.0).sum(axis=2), NAN)
+    for number, name in enumerate(names):
         kind = kinds.get(name, "gauge")
         if kind == "total":
-            row[:] = rows[:, -1]
+            made[number] = folded(groups[number], kind)
         elif kind != "count":
-            row /= size
+            made[number] /= size if count is None else np.maximum(count[number], 1)
     return made
 
 

@@ -17,8 +17,6 @@ from diagnoser.skimming.words import Words
 from diagnoser.values import dataclass
 
 NAN = float("nan")
-#: A line break, and the first byte that prints something.
-_BREAK, _PRINTED = np.uint8(10), np.uint8(32)
 
 
 @dataclass(slots=True, frozen=True)
@@ -38,27 +36,22 @@ class Block:
     """Whole lines. ``misfits`` are those of no known shape or another day, behind them the number of lines.
 
     ``own``: when each line was written, by its own time or else by its envelope's, NaN where it tells none or is a
-    misfit.
+    misfit. ``words`` are used again for other blocks.
     """
 
-    def __init__(self, data: bytes, shapes: Shapes, now: Now) -> None:
+    def __init__(self, data: bytes, shapes: Shapes, now: Now, words: Words) -> None:
         self.data = data
         self.shapes = shapes
         self.now = now
-        codes = np.frombuffer(data, np.uint8)
-        self._ends = np.flatnonzero(codes < _PRINTED)
-        # Few logs have other bytes below that than line breaks.
-        ends = codes[self._ends] == _BREAK
-        self._clean = bool(ends.all()) and RAY not in data
-        if not self._clean:
-            self._ends = self._ends[ends]
+        words.hold(data)
+        self._clean = words.plain and RAY not in data
+        self._ends = words.ends
         self.count = count = len(self._ends)
         self._starts = np.concatenate(([0], self._ends[:-1] + 1))
         self.own = np.full(count, NAN)
         self.found: list[Found] = []
         self._fit = np.zeros(count, bool)
-        self._walk = Walk(Words(data), self._ends)
-        requests = self._lines()
+        requests = self._lines(Walk(words))
         self.requests = np.sort(np.concatenate(requests)) if requests else np.zeros(0, np.int64)
         self.misfits = [*np.flatnonzero(~self._fit).tolist(), count]
         self.known = np.flatnonzero(self.own == self.own)
@@ -68,19 +61,19 @@ class Block:
         """Bytes of each line without its line break."""
         return self._ends - self._starts
 
-    def _lines(self) -> list[Any]:
+    def _lines(self, walk: Walk) -> list[Any]:
         """Find the lines of known shapes; return those that are requests, by their shapes."""
         every, found = self.shapes.every, []
         head, tails = self.shapes.on(self.now.date, lambda: _forks(every, self.now.date))
-        for hit in self._walk.hits(head, np.arange(self.count), self._starts):
+        for hit in walk.hits(head, np.arange(self.count), self._starts):
             one = every[hit.place]
             if isinstance(one, Layout):
                 self._take(one, hit)
                 continue
-            found += [self._take(one, whole) for whole in self._whole(one, hit, tails[hit.place])]
+            found += [self._take(one, whole) for whole in self._whole(walk, one, hit, tails[hit.place])]
         return found
 
-    def _whole(self, request: Request, head: Hit, tail: Fork) -> Iterator[Hit]:
+    def _whole(self, walk: Walk, request: Request, head: Hit, tail: Fork) -> Iterator[Hit]:
         """Yield those of some lines that go on as a request does, whatever its user wrote, and end as one."""
         stops = self._ends[head.lines]
         at = stops - len(request.tail.chunks[0].text)
@@ -95,7 +88,7 @@ class Block:
                 fits[number] = not breaks(self.data[head.at[number] : at[number]], request.quoted)
         chosen = np.flatnonzero(fits)
         told = {key: tuple(one[chosen] for one in kept) for key, kept in head.told.items()}
-        return self._walk.hits(tail, head.lines[chosen], at[chosen], told)
+        return walk.hits(tail, head.lines[chosen], at[chosen], told)
 
     def _take(self, one: Layout | Request, hit: Hit) -> Any:
         """Take the lines of a shape that belong to the day at hand and whose numbers can be read; return them."""

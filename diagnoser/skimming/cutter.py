@@ -18,6 +18,7 @@ from diagnoser.skimming.trials import Asked
 
 if TYPE_CHECKING:
     from diagnoser.skimming.blocks import Block
+    from diagnoser.skimming.words import Words
 
 #: Lines at the start of an input that are read in any case: whatever looks ahead has had its look.
 HEAD = 500
@@ -66,6 +67,7 @@ class Cutter:
         self._size = SMALL
         self._seen: Counter[bytes] = Counter()
         self._shapes = Shapes()
+        self._words: Words | None = None
 
     def cut_all(self, blocks: Iterable[tuple[str, int, bytes]]) -> Iterator[RawLine | Skipped]:
         """Cut a whole source. Feed each piece to the reader before asking for the next."""
@@ -125,9 +127,12 @@ class Cutter:
         """Cut one block; return how many bytes and lines were used: the rest is to be looked at again."""
         from diagnoser.skimming.blocks import Block, Now  # a short log does without
         from diagnoser.skimming.gaps import gap_of
+        from diagnoser.skimming.words import Words
 
         stream, now = self._stream, self.reader.now(self._stream)
-        block = Block(data, self._shapes, Now(*now))
+        if self._words is None:
+            self._words = Words()
+        block = Block(data, self._shapes, Now(*now), self._words)
         misfits = iter(block.misfits)
         at = 0
         stop = next(misfits)

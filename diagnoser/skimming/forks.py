@@ -68,11 +68,10 @@ class _Branch:
 
 
 class Walk:
-    """Follows the tree through some lines, all at once; ``ends`` has where each line of the block ends."""
+    """Follows the tree through some lines, all at once."""
 
-    def __init__(self, words: Words, ends: Any) -> None:
+    def __init__(self, words: Words) -> None:
         self._words = words
-        self._ends = ends
 
     def hits(
         self, fork: Fork, lines: Any, at: Any, told: Told | None = None, words: list[Any] | None = None
@@ -104,7 +103,7 @@ class Walk:
             if leaf.open:
                 yield Hit(leaf.place, lines, at, told)
                 continue
-            over = at == self._ends[lines]
+            over = at == self._words.ends[lines]
             chosen = slice(None) if over.all() else np.flatnonzero(over)
             yield Hit(leaf.place, lines[chosen], at[chosen], _some(told, chosen))
         if branch.fork is None:

@@ -40,6 +40,8 @@ def words_of(text: bytes) -> Any:
     return np.frombuffer(text + bytes(-len(text) % WORD), "<u8")
 
 
+# A line break, and the first byte that prints something.
+_BREAK, _PRINTED = np.uint8(10), np.uint8(32)
 # Which bytes a name is made of.
 _NAMING = np.array([(chr(code).isalnum() and code < 128) or chr(code) in "-_" for code in range(256)])
 #: Bytes of a name.
@@ -47,10 +49,30 @@ MOST_NAME = 100
 
 
 class Words:
-    """The bytes of whole lines."""
+    """The bytes of whole lines, in memory that is used again for the next ones: new memory takes longer than they do.
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data + bytes(MOST_BYTES + 2 * WORD)
+    ``ends`` has where each line ends; ``plain`` says that no byte among them sends a line another way.
+    """
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._flags = np.zeros(0, bool)
+        self.ends = np.zeros(0, np.int64)
+        self.plain = True
+
+    def hold(self, data: bytes) -> None:
+        """Take other lines."""
+        size = len(data)
+        if size > len(self._flags):
+            self._data = bytearray(size + MOST_BYTES + 2 * WORD)
+            self._flags = np.zeros(size, bool)
+        self._data[:size] = data
+        codes = np.frombuffer(data, np.uint8)
+        # Few logs have other bytes below the first that prints than line breaks.
+        ends = np.flatnonzero(np.less(codes, _PRINTED, out=self._flags[:size]))
+        breaks = codes[ends] == _BREAK
+        self.plain = bool(breaks.all())
+        self.ends = ends if self.plain else ends[breaks]
 
     def at(self, places: Any, count: int) -> list[Any]:
         """Return so many words from each place on: the first of all places, the second of all, ..."""

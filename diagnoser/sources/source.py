@@ -131,7 +131,7 @@ class Source:
             if end:
                 # A block is no longer than the longest line, so only the line that began earlier can exceed it.
                 first = block.find(b"\n") + len(tail)
-                data = tail + block[:end]
+                data = b"".join((tail, memoryview(block)[:end]))
                 tail = block[end:]
                 if first > MAX_LINE:
                     data = data[:MAX_LINE] + data[first:]
