@@ -5,6 +5,7 @@ Imports are late on purpose: `diagnose --version` and shell prompts around it mu
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -15,6 +16,9 @@ OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code; no exception leaves it."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        # No matrix is multiplied here, and to start numpy's threads for it takes as long as reading a short log.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         if arguments[:1] in (["-V"], ["--version"]):
             from diagnoser import __version__

@@ -6,6 +6,7 @@ A module is a dialect when it defines ``NAME``, ``ORDER`` and ``head`` (see ``ba
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from types import ModuleType
@@ -18,6 +19,7 @@ from diagnoser.table import Group
 __all__ = ["Dialect", "Head", "StatsLine", "dialects", "stats_readers"]
 
 
+@functools.cache
 def _modules() -> list[ModuleType]:
     found = [importlib.import_module(f"{__name__}.{name}") for name in modules(__path__)]
     return [module for module in found if all(hasattr(module, part) for part in ("NAME", "ORDER", "head"))]

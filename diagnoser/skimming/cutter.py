@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HEAD = 500
 #: Bytes of a log that is long; of one whose length is not known, those that are read before it is taken for long.
 #: Reading the lines of a shorter one takes less time than loading what takes blocks apart.
-LONG, MANY = 4 << 20, 2 << 20
+LONG, MANY = 768 << 10, 512 << 10
 #: Lines that are read behind the first whose shape was learnt: others of theirs come up among them.
 MORE = 100
 #: Bytes of the first block that is taken apart, and of later ones: shapes are met in the first that come.
@@ -147,8 +147,8 @@ class Cutter:
                     yield gap_of(source, number + at, block, at, end, self.reader.last(stream))
                 at, few = end, 1
             else:
-                # One that cannot be skipped yet may become so with the next line.
-                few = 1 if stop - at > LEAST else max(1, stop - at)
+                # Those that cannot be skipped yet may become so behind the line that is in the way.
+                few = max(1, known - at + 1) if stop - at > LEAST else max(1, stop - at)
             for line in block.lines(at, min(at + few, block.count)):
                 yield source, number + at, line
                 if at == stop:
