@@ -69,6 +69,12 @@ class Peeler:
             problem = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
             self.problems.append(Problem(source, None, problem))
 
+    def bare(self, text: str) -> bool:
+        """Whether a line has no envelope and nothing to be undone: it would be handed on as it is."""
+        heads = self._heads.get(text[:1])
+        hidden = "\x1b" in text or "\0" in text or "\r" in text or "|" in text
+        return not hidden and (heads is None or heads.match(text) is None)
+
     @property
     def quiet(self) -> bool:
         """Whether no line waits for its other pieces."""

@@ -2,21 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from diagnoser.formats._stream import Stream
+from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open, whole_request
-from diagnoser.formats.records import RecordReader
+from diagnoser.formats.process import Writer
+from diagnoser.formats.records import PATIENCE, RecordReader
 from diagnoser.formats.wrapping import ANY
-from diagnoser.model import Gap, Record
+from diagnoser.model import Gap, Line, Record
 from diagnoser.table import Origin
+
+#: Messages whose next lines are expected: the prefix of each changes with the second.
+_MOST_RUNNING = 256
 
 
 class SkippingReader(RecordReader):
     """Reads the lines of one source; gaps may lie between them, each in one stream."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        # How the lines of open messages begin.
+        self._running: dict[str, tuple[Stream, str, Open]] = {}
+
     def waiting(self) -> list[Record]:
         """Return the messages that were read and not given back yet: open ones, and what stands behind them."""
         return [one.record for one in self._pending if one.record.kind in ("message", "raw", "traceback")]
+
+    def goes_on(self, number: int, text: str, bare: Callable[[str], bool]) -> bool:
+        """Take a line that is surely the next one of an open message, a frame of a traceback say; tell whether it is.
+
+        Such a line is ``bare`` of any envelope, and has the prefix of the message and a blank behind it.
+        """
+        at = text.find("] ") + 2
+        known = self._running.get(text[:at])
+        if known is None:
+            return False
+        stream, tag, message = known
+        if message.closed or stream.prefixed.get(tag) is not message:
+            del self._running[text[:at]]
+            return False
+        if text[at : at + 1] not in (" ", "\t") or stream.width.full or self._quotes:
+            return False
+        if "% " in text or "%|" in text or " across cluster]" in text or not bare(text):
+            return False
+        # Whatever waits in front is looked at with every line.
+        count = self._count + 1
+        first = self._pending[0]
+        if first is not message and (first.closed or count - first.seen > PATIENCE):
+            return False
+        self._count = count
+        stream.width.see(len(text))
+        message.append(text[at:], number, count)
+        stream.last = message
+        return True
+
+    def _prefixed(self, line: Line, stream: Stream, who: Writer, text: str, head: Head) -> tuple[Record, ...]:
+        done = super()._prefixed(line, stream, who, text, head)
+        # The line is bare when nothing was taken from it but its writer's prefix.
+        whole = line.text
+        message = stream.prefixed.get(who.tag)
+        if line.envelope == "bare" and message is not None and not message.closed and message.prefix[-2:] == "] ":
+            at = whole.find("] ") + 2
+            if whole[at:] == head.text and whole[:at].endswith(message.prefix):
+                if len(self._running) >= _MOST_RUNNING:
+                    self._running.clear()
+                self._running[whole[:at]] = stream, who.tag, message
+        return done
 
     def room(self, name: str, wrapped: bool) -> int:
         """Bytes that a stream's lines must not reach to be skipped now: 0 while one could be what a user sent.

@@ -111,10 +111,12 @@ class Cutter:
         """Read lines until shapes were learnt; return how many bytes and lines those were."""
         used, more = 0, -1
         for done, line in enumerate(data[:-1].split(b"\n")):
-            yield source, number + done, line
             self._lines_read += 1
             self._bytes_read += len(line)
             used += len(line) + 1
+            if self._goes_on(number + done, line):
+                continue
+            yield source, number + done, line
             if self._met(line) and more < 0:
                 more = MORE
             elif more > 0:
@@ -150,13 +152,23 @@ class Cutter:
                 # Those that cannot be skipped yet may become so behind the line that is in the way.
                 few = max(1, known - at + 1) if stop - at > LEAST else max(1, stop - at)
             for line in block.lines(at, min(at + few, block.count)):
-                yield source, number + at, line
-                if at == stop:
-                    self._met(line)
+                if not self._goes_on(number + at, line):
+                    yield source, number + at, line
+                    if at == stop:
+                        self._met(line)
                 at += 1
                 if at < block.count and self.reader.now(stream) != now:
                     return block.until(at), at
         return len(data), block.count
+
+    def _goes_on(self, number: int, line: bytes) -> bool:
+        """Hand a line over that only goes on with a message: most of a traceback."""
+        if self._lines_read < HEAD:
+            return False
+        if not self.reader.goes_on(number, line.decode("utf-8", "replace"), self._peeler.bare):
+            return False
+        self._peeler.seen["bare"] += 1
+        return True
 
     def _known(self, block: Block, at: int, stop: int, now: Told) -> int:
         """Return the line before which some lines of known shapes may be skipped, ``at`` where none may."""
