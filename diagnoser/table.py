@@ -19,8 +19,7 @@ Group = tuple[tuple[str, str], ...]
 #: Where samples come from, in the order in which they are believed where several tell the same series.
 MEDIA = ("log", "metrics", "gpu", "bench", "profile")
 
-#: Rows that wait to be written into the columns together, which takes a fraction of the time of writing each; batches
-#: of rows that wait to be folded.
+#: Rows that are written into the columns together, which takes a fraction of the time; batches that are folded together.
 _BATCH, _MOST_WAITING = 256, 8
 
 
@@ -201,7 +200,7 @@ class Table:
         if self._stride == 1:
             if self._new:
                 self._write(self._new, 1.0)
-            self._new = []
+                self._new.clear()
         elif self._new or self._waiting or self._folded:
             self._queue()
             self._settle()
