@@ -19,7 +19,7 @@ Group = tuple[tuple[str, str], ...]
 #: Where samples come from, in the order in which they are believed where several tell the same series.
 MEDIA = ("log", "metrics", "gpu", "bench", "profile")
 
-#: Rows that are written into the columns together, which takes a fraction of the time; batches that are folded together.
+#: Rows that are written into the columns together, which takes a fraction of the time; batches folded together.
 _BATCH, _MOST_WAITING = 256, 8
 
 
