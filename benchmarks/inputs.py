@@ -166,12 +166,12 @@ def _access(dice: random.Random, request: str, process: str = "(APIServer pid=88
     return f"{process}INFO:     {address} - {request}"
 
 
-def _stamp(number: int) -> str:
-    return f"2026-01-12T{clock(START + number / 300)}.{number * 3_333_333 % 10**9:09d}Z"
+def _stamp(second: float) -> str:
+    return f"2026-01-{day(second):02}T{clock(second)}.{int(second * 1e9) % 10**9:09d}Z"
 
 
-def _docker(number: int, line: str) -> str:
-    return json.dumps({"log": line + "\n", "stream": "stderr", "time": _stamp(number)}, separators=(",", ":"))
+def _docker(second: float, line: str) -> str:
+    return json.dumps({"log": line + "\n", "stream": "stderr", "time": _stamp(second)}, separators=(",", ":"))
 
 
 def _coloured(line: str) -> str:
@@ -180,13 +180,15 @@ def _coloured(line: str) -> str:
     return f"\x1b[1;36m{line[:end]}\x1b[0;0m{line[end:]}"
 
 
-WRAP: dict[str, Callable[[int, str], str]] = {
-    "": lambda number, line: line,
-    "kubectl": lambda number, line: f"[pod/llm-0/server] {_stamp(number)} {line}",
-    "cri": lambda number, line: f"{_stamp(number)} stderr F {line}",
+WRAP: dict[str, Callable[[float, str], str]] = {
+    "": lambda second, line: line,
+    "kubectl": lambda second, line: f"[pod/llm-0/server] {_stamp(second)} {line}",
+    "cri": lambda second, line: f"{_stamp(second)} stderr F {line}",
     "docker": _docker,
-    "colours": lambda number, line: _coloured(line),
+    "colours": lambda second, line: _coloured(line),
 }
+#: Seconds between two lines of an input, on the average: an envelope's clock goes as the server's does.
+STEP = {"access": 0.04, "batches": 0.24, "tracebacks": 0.02}
 KINDS: dict[str, Callable[[random.Random], Iterator[str]]] = {
     "access": access,
     "batches": batches,
@@ -199,7 +201,7 @@ def lines(name: str) -> Iterator[str]:
     kind, _, envelope = name.partition("+")
     wrap = WRAP[envelope]
     made = KINDS[kind](random.Random(SEED))
-    return made if not envelope else (wrap(number, line) for number, line in enumerate(made))
+    return made if not envelope else (wrap(START + number * STEP[kind], line) for number, line in enumerate(made))
 
 
 def chunks(name: str, size: int) -> Iterator[bytes]:

@@ -172,7 +172,9 @@ def woven(data: bytes, how: str) -> bytes:
     lines = data.split(b"\n")[:-1]
     if how != "colours":
         wrap = inputs.WRAP[how]
-        return b"".join(wrap(number, line.decode()).encode() + b"\n" for number, line in enumerate(lines))
+        return b"".join(
+            wrap(inputs.START + number / 10, line.decode()).encode() + b"\n" for number, line in enumerate(lines)
+        )
     return b"".join(b"\x1b[1;36m%b\x1b[0;0m%b\n" % (line[:21], line[21:]) for line in lines)
 
 

@@ -101,7 +101,8 @@ class Cutter:
             if len(self._shapes) and self._ready:
                 end = data.find(b"\n", min(at + self._size, len(data)) - 1) + 1
                 used, read = yield from self._pieces(source, number, data[at:end])
-                self._size = min(self._size * 2, LARGE)
+                # What has to be looked at again, since the day or the clock is another, was too much.
+                self._size = min(self._size * 2, LARGE) if used >= end - at else max(SMALL, used)
             else:
                 used, read = yield from self._lines(source, number, data[at:])
             number += read
