@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import compress, pairwise
 from math import fsum
-from operator import and_, eq
+from operator import and_, eq, le
 from typing import NamedTuple
 
 from diagnoser.table import Table
@@ -49,17 +49,21 @@ def of(tables: Sequence[tuple[Table, Sequence[bool]]], name: str, kind: str, mos
 
 
 def _means(times: list[float], values: list[float], number: int) -> list[float]:
-    pairs = [(time, value) for time, value in zip(times, values, strict=True) if time == time]
-    if pairs and min(times) < max(times):
-        pairs.sort()
-        start, end = pairs[0][0], pairs[-1][0]
-        places = [min(number - 1, int((time - start) / (end - start) * number)) for time, _ in pairs]
-        ordered = [value for _, value in pairs]
-    else:  # no clock: in the order of the lines
-        places = [at * number // len(values) for at in range(len(values))]
-        ordered = values
-    cuts = [bisect_left(places, place) for place in range(number)]
-    stretches = (ordered[start:stop] for start, stop in pairwise([*cuts, len(ordered)]))
+    if not all(map(le, times, times[1:])):  # out of order, or with rows without a time
+        pairs = sorted((time, value) for time, value in zip(times, values, strict=True) if time == time)
+        times = [time for time, _ in pairs]
+        if times and times[0] < times[-1]:
+            values = [value for _, value in pairs]
+
+    def place(at: int) -> int:
+        """Return the stretch of a row."""
+        if times and times[0] < times[-1]:
+            return min(number - 1, int((times[at] - times[0]) / (times[-1] - times[0]) * number))
+        return at * number // len(values)  # no clock: in the order of the lines
+
+    every = range(len(values))
+    cuts = [bisect_left(every, wanted, key=place) for wanted in range(number)]
+    stretches = (values[start:stop] for start, stop in pairwise([*cuts, len(values)]))
     return [fsum(stretch) / len(stretch) for stretch in stretches if stretch]
 
 

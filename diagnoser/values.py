@@ -112,11 +112,21 @@ def _made(cls: type, frozen: bool) -> type:
         return hash(hashed(self))
 
     body |= {"__slots__": names, "__match_args__": names, "__dataclass_fields__": _Described(fields)}
-    body |= {"__init__": _initialiser(fields, "__post_init__" in body)}
+    body["__init__"] = _late(fields, "__post_init__" in body)
     body.setdefault("__eq__", equal)
     body.setdefault("__hash__", digest if frozen else None)
     body.setdefault("__repr__", _shown)
     return type(cls.__name__, (), body)
+
+
+def _late(fields: Mapping[str, _Field], more: bool) -> Any:
+    """Return an ``__init__`` that is written when the first instance is made: most classes have none in most runs."""
+
+    def first(self: Any, *args: Any, **named: Any) -> None:
+        made = type(self).__init__ = _initialiser(fields, more)
+        made(self, *args, **named)
+
+    return first
 
 
 def _initialiser(fields: Mapping[str, _Field], more: bool) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from diagnoser.commands._errors import CommandError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from diagnoser.spreading.crew import Crew
 
 #: More processes than any machine needs to read logs.

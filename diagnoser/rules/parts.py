@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
+from operator import itemgetter
 from typing import Any
 
 from diagnoser.language import phrase
@@ -50,7 +51,9 @@ class Part:
 
 
 def _take(column: array[float], index: Sequence[int]) -> Sequence[float]:
-    return column if len(index) == len(column) else list(map(column.__getitem__, index))
+    if len(index) == len(column):
+        return column
+    return itemgetter(*index)(column) if len(index) > 1 else [column[row] for row in index]
 
 
 @dataclass(slots=True, frozen=True)
