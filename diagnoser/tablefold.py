@@ -98,7 +98,7 @@ def folded_all(matrix: Any, names: Sequence[str], size: int, kinds: Mapping[str,
     count: Any = None
     if not (made == made).all():
         known = groups == groups
-        count = known.sum(axis=2)
+        count = known.sum(axis=2, dtype=np.uint8 if size < 256 else np.int64)
         made = np.where(count > 0, np.where(known, groups, 0.0).sum(axis=2), NAN)
     for number, name in enumerate(names):
         kind = kinds.get(name, "gauge")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,8 +46,16 @@ class Fork:
             parted.setdefault(leaf.form.chunks[depth], []).append(leaf)
         # A text that begins like another is looked for before it.
         longest = sorted(parted, key=lambda chunk: -len(chunk.text))
-        self.branches = [_Branch(chunk, parted[chunk], date, depth) for chunk in longest]
-        self.words = max((len(one.words) for one in self.branches), default=0)
+        self._branches = [_Branch(chunk, parted[chunk], date, depth) for chunk in longest]
+        self._apart = not any(one.begins(other) for one, other in combinations(self._branches[::-1], 2))
+        self.words = max((len(one.words) for one in self._branches), default=0)
+
+    @property
+    def branches(self) -> list[_Branch]:
+        """The texts in the order in which they are looked for: those that most lines had are first."""
+        if self._apart:
+            self._branches.sort(key=lambda branch: -branch.met)
+        return self._branches
 
 
 class _Branch:
@@ -54,6 +63,7 @@ class _Branch:
 
     def __init__(self, chunk: Chunk, leaves: Sequence[Leaf], date: tuple[int, int, int], depth: int) -> None:
         self.size = len(chunk.text)
+        self.met = 0
         self.clocks = chunk.clocks
         masks = words_of(chunk.mask).tolist()
         texts = zip(words_of(chunk.on(date)).tolist(), masks, strict=True)
@@ -65,6 +75,11 @@ class _Branch:
         self.number = further[0].form.numbers[depth] if further else NAME
         self.wanted = any(self.number in leaf.wanted for leaf in further)
         self.fork = Fork(further, date, last) if further else None
+
+    def begins(self, other: _Branch) -> bool:
+        """Whether a line with the text of another, which is no shorter, can have this one."""
+        texts = zip(self.words, other.words, strict=False)
+        return not any((text ^ longer) & mask & its for (text, mask), (longer, its) in texts)
 
 
 class Walk:
@@ -95,6 +110,7 @@ class Walk:
                 times = _some(times, chosen)
                 rest = np.flatnonzero(~fits)
                 lines, at, told, words = lines[rest], at[rest], _some(told, rest), [word[rest] for word in words]
+            branch.met += len(mine)
             yield from self._behind(branch, mine, here + branch.size, known | times)
 
     def _behind(self, branch: _Branch, lines: Any, at: Any, told: Told) -> Iterator[Hit]:

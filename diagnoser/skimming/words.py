@@ -56,6 +56,7 @@ class Words:
 
     def __init__(self) -> None:
         self._data = bytearray()
+        self._codes = np.zeros(0, np.uint8)
         self._flags = np.zeros(0, bool)
         self.ends = np.zeros(0, np.int64)
         self.plain = True
@@ -65,9 +66,10 @@ class Words:
         size = len(data)
         if size > len(self._flags):
             self._data = bytearray(size + MOST_BYTES + 2 * WORD)
+            self._codes = np.frombuffer(self._data, np.uint8)
             self._flags = np.zeros(size, bool)
-        self._data[:size] = data
         codes = np.frombuffer(data, np.uint8)
+        self._codes[:size] = codes
         # Few logs have other bytes below the first that prints than line breaks.
         ends = np.flatnonzero(np.less(codes, _PRINTED, out=self._flags[:size]))
         breaks = codes[ends] == _BREAK
