@@ -94,9 +94,10 @@ def folded_all(matrix: Any, names: Sequence[str], size: int, kinds: Mapping[str,
     import numpy as np  # a short log does without
 
     groups = matrix.reshape(len(names), -1, size)
-    made = groups.sum(axis=2)
     count: Any = None
-    if not (made == made).all():
+    # Where lines of several kinds take turns, holes show at once.
+    first = groups[:, :1]
+    if not (first == first).all() or not ((made := groups.sum(axis=2)) == made).all():
         known = groups == groups
         count = known.sum(axis=2, dtype=np.uint8 if size < 256 else np.int64)
         made = np.where(count > 0, np.where(known, groups, 0.0).sum(axis=2), NAN)

@@ -52,6 +52,8 @@ class Possible:
     def column(self, name: str, values: Any, line: Callable[[int], tuple[Origin, str]], odd: Odd) -> Any:
         """Return a column of numpy without what cannot be; ``line`` tells where a row of it stands."""
         low, high = self._bounds.get(name, (-math.inf, math.inf))
+        if not len(values) or (low <= values.min() and values.max() <= high):
+            return values
         wrong = (values < low) | (values > high)
         if not wrong.any():
             return values

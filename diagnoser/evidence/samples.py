@@ -123,8 +123,11 @@ class Sampler:
         told = [part for part in parts if part[1]]
         table = self._table(run, rows.group) if told else None
         if table is not None:
+            if len(told) == len(parts):
+                table.extend(rows.time, rows.at + gap.line, gap.source, rows.texts, told)
+                return parts
             kept = together([places for places, _ in told])
-            filled = [(kept.searchsorted(places), part) for places, part in told] if len(told) < len(parts) else told
+            filled = [(kept.searchsorted(places), part) for places, part in told]
             lines = rows.at[kept] + gap.line
             table.extend(rows.time[kept], lines, gap.source, lambda some: rows.texts(kept[some]), filled)
         return parts

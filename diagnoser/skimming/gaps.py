@@ -96,15 +96,20 @@ def _shape_of(line: int, found: Sequence[_Part]) -> tuple[Shape, Mapping[str, An
 def _rows(group: Any, found: list[_Part], stretch: _Stretch) -> Rows:
     """Put statistics lines of one group, of several shapes, in the order of the log."""
     block, at = stretch.block, stretch.at
-    every = _together(found)
-    parts: list[tuple[Any, Mapping[str, Any]]] = [(every.searchsorted(lines), values) for lines, _, values in found]
+    told = np.zeros(stretch.stop - at, bool)
+    for lines, *_ in found:
+        told[lines - at] = True
+    every = np.flatnonzero(told) + at
+    # Which of the rows each line is.
+    number = np.cumsum(told) - 1
+    parts: list[tuple[Any, Mapping[str, Any]]] = [(number[lines - at], values) for lines, _, values in found]
     times = block.own[every]
     if (times != times).any():
         times = stretch.times[every - at]
 
     owners = np.zeros(len(every), np.int64)
-    for number, (places, _) in enumerate(parts):
-        owners[places] = number
+    for owner, (places, _) in enumerate(parts):
+        owners[places] = owner
 
     def texts(rows: Any) -> list[Callable[[], str]]:
         # Not the block: a few of its lines are kept for as long as the log is read.

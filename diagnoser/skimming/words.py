@@ -126,21 +126,35 @@ def clock(words: list[Any], place: int) -> tuple[Any, Any]:
 def _moved(words: list[Any], bits: Any) -> list[Any]:
     """Return the words that begin so many bits later, at most as many as one has."""
     rest = _BITS - bits
-    return [(word >> bits) | (following << rest) for word, following in pairwise(words)]
+    made = []
+    for word, following in pairwise(words):
+        moved = word >> bits
+        moved |= following << rest
+        made.append(moved)
+    return made
 
 
 def _digits(word: Any, wanted: bool) -> tuple[Any, Any]:
     """Return how many digits words begin with, and the numbers that those are."""
     word = word ^ _ZEROS
-    other = ((word + _ABOVE_NINE) | word) & _HIGHEST
-    below = (other - _ONE) & ~other
-    sizes = (((below >> _SEVEN) & _ONES) * _ONES) >> _TOP
-    found = _sum((word & below) << (_BITS - sizes * _EIGHT)) if wanted else None
-    return sizes.view(np.int64), found
-
-
-def _sum(word: Any) -> Any:
-    """Return the numbers that the digits in words are, the first digit in the lowest byte."""
+    other = word + _ABOVE_NINE
+    other |= word
+    other &= _HIGHEST
+    below = other - _ONE
+    below &= np.invert(other, out=other)
+    sizes = below >> _SEVEN
+    sizes &= _ONES
+    sizes *= _ONES
+    sizes >>= _TOP
+    if not wanted:
+        return sizes.view(np.int64), None
+    word &= below
+    np.multiply(sizes, _EIGHT, out=below)
+    word <<= np.subtract(_BITS, below, out=below)
+    # The digits stand at the end of the word now, the first in the lowest byte: they are added up by pairs.
     for times, off, kept in _SUMS:
-        word = (word * times + (word >> off)) & kept
-    return word.view(np.int64)
+        np.right_shift(word, off, out=below)
+        word *= times
+        word += below
+        word &= kept
+    return sizes.view(np.int64), word.view(np.int64)
