@@ -31,8 +31,12 @@ class FigureRow:
 class SpreadRow:
     """How a latency, or a length in tokens, spreads over requests.
 
-    ``percentiles`` maps "p50", "p90" and "p99" to [value, low, high]; ``low`` and ``high`` are its bounds, None
-    where only the value is known (latencies.py).
+    ``percentiles`` maps "p50", "p90" and "p99" to [value, low, high]: by chance alone another such load would give
+    from ``low`` to ``high``, None where too few requests tell. ``bounds`` maps those that were read off a histogram to
+    [least, most]: where in it the percentile of these very requests lies nobody knows (most: None where it has no end).
+    ``served`` is what the server's own histogram says where the requests themselves told the row, and ``outside`` the
+    seconds that the mean request spent in front of the engine: None where both did not count the same requests. None of
+    the three in reports before 1.3.
     """
 
     name: str
@@ -42,6 +46,9 @@ class SpreadRow:
     count: int
     mean: float | None
     percentiles: dict[str, list[float | None]]
+    bounds: dict[str, list[float | None]] = field(default_factory=dict)
+    served: SpreadRow | None = None
+    outside: float | None = None
 
 
 @dataclass(slots=True)
