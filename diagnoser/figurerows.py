@@ -6,6 +6,14 @@ from typing import Any
 
 from diagnoser.values import dataclass, field
 
+#: A figure that may be off by more than this share of it is told as a range.
+SURE = 0.1
+
+
+def exact(value: float, least: float, most: float | None) -> bool:
+    """Whether a value stands for all that it may be, or only the range tells the truth."""
+    return most is not None and max(value - least, most - value) <= SURE * abs(value)
+
 
 @dataclass(slots=True)
 class FigureRow:
@@ -69,8 +77,9 @@ class Objective:
     """How an objective is met. ``name``: "ttft", "tpot", "itl", "e2e", or "goodput" for all of them at once.
 
     ``limit`` in seconds (None for goodput), ``share`` of ``samples`` that meet it; None where only a few percentiles
-    were kept, which ``bounds`` it. ``rate``: requests per second that meet all. ``medium`` is what measured it:
-    "metrics", "bench". ``failed`` requests count among the samples of goodput.
+    were kept. ``bounds`` are the least and the most that it can be, by those or by the bucket around the limit.
+    ``rate``: requests per second that meet all. ``medium`` is what measured it: "metrics", "bench". ``failed`` requests
+    count among the samples of goodput.
     """
 
     name: str

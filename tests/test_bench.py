@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import math
 from array import array
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -19,11 +16,9 @@ from diagnoser.model import Problem, Run
 from diagnoser.objectives import goodput_facts, objectives
 from diagnoser.observations import Claim, Measure, Requests, Scatter
 from diagnoser.sources import open_inputs
-from diagnoser.spread import Spread, merged
+from diagnoser.spread import Spread
 from diagnoser.table import Origin, Table
 from diagnoser.traces import reader_of, readers
-
-RECORDINGS = sorted((Path(__file__).parent / "data" / "latency").iterdir())
 
 
 @pytest.fixture(scope="module")
@@ -263,40 +258,6 @@ def test_claims_of_results():
 def test_a_result_without_a_duration_is_a_problem(text):
     _, given = read(text)
     assert [type(one) for one in given] == [Problem]
-
-
-@pytest.mark.parametrize("folder", RECORDINGS, ids=lambda folder: folder.name)
-def test_histograms_of_the_server_agree_with_its_client(folder, knowledge):
-    """One load, measured twice: by the server's histograms and by the requests that the client timed.
-
-    Means agree within 10 %, percentiles within 10 % or the width of the bucket that holds them.
-    """
-    pages = [folder / "metrics-000.prom", folder / "metrics-001.prom"]
-    (run,) = Session([folder / "client.csv", *pages], knowledge=knowledge).runs
-    with (folder / "client.csv").open() as file:
-        good = [row for row in csv.DictReader(file) if row["status"] == "ok"]
-    compared = 0
-    for name in ("latency.ttft", "latency.e2e", "latency.tpot"):
-        by_medium = {one.medium: one for one in run.spreads.get(name, ())}
-        if {"metrics", "bench"} - by_medium.keys():
-            continue
-        server = merged([one for one in run.spreads[name] if one.medium == "metrics"])
-        client = by_medium["bench"]
-        assert server is not None
-        assert client.count == len(good)
-        assert server.count == pytest.approx(client.count, abs=1)
-        assert server.mean == pytest.approx(client.mean, rel=0.1)
-        for share in (0.5, 0.9, 0.95, 0.99):
-            expected = client.quantile(share)
-            bounds = [0.0, *(upper for upper, _ in server.buckets)]
-            width = next(two - one for one, two in pairwise(bounds) if expected <= two)
-            assert abs(server.quantile(share) - expected) <= max(0.1 * expected, width)
-        compared += 1
-    assert compared
-    queue = merged([one for one in run.spreads.get("latency.queue", ()) if one.medium == "metrics"])
-    whole = merged([one for one in run.spreads["latency.ttft"] if one.medium == "metrics"])
-    if queue is not None and whole is not None:
-        assert queue.mean <= whole.mean
 
 
 def test_results_of_several_sizes_leave_the_size_open(tmp_path, knowledge):

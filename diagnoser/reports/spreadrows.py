@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diagnoser.figurerows import SpreadRow
+from diagnoser.figurerows import SpreadRow, exact
 from diagnoser.findings import RunReport
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports.units import plural, quantity, stretch
 from diagnoser.values import dataclass
 
 PERCENTILES = ("p50", "p90", "p99")
-
-#: A percentile that may be off by more than this share of it is told by its bounds.
-SURE = 0.1
 
 #: Who told a distribution, for people.
 _TELLERS = {"metrics": phrase("metrics"), "bench": phrase("clients")}
@@ -23,7 +20,7 @@ _TOKENS = "latency.itl"
 
 @dataclass(slots=True)
 class Shown:
-    """A row: its ``cells`` are the mean and the percentiles, "" for none; ``below`` one that belongs to the row above."""
+    """A row: its ``cells`` are mean and percentiles, "" for none; one that is ``below`` belongs to the row above."""
 
     title: str
     cells: list[str]
@@ -33,25 +30,25 @@ class Shown:
 
 
 def rows(run: RunReport, say: Say = ENGLISH, none: str = "-") -> Iterator[Shown]:
-    """Yield the rows of a run. Where clients and the server tell the same, the server's is shown below, and by how much
-    the clients waited longer."""
+    """Yield the rows of a run; below what clients timed the same by the server, and by how much they waited longer."""
     for row in run.spreads.values():
         yield Shown(row.title, _cells(row, none), _made_of(row, say), row.count)
         if row.served is not None:
-            yield Shown(say("at the engine"), _cells(row.served, none), _made_of(row.served, say), row.served.count, True)
+            yield Shown(
+                say("at the engine"), _cells(row.served, none), _made_of(row.served, say), row.served.count, True
+            )
         if row.outside is not None:
             told = [quantity(row.outside, row.unit), "", "", ""]
             yield Shown(say("in front of it"), told, say("transport and HTTP front end"), None, True)
 
 
 def percentile(row: SpreadRow, label: str) -> str:
-    """Return a percentile for people: a number where it is known well enough, else the range that it lies in; "" for
-    none."""
+    """Return a percentile for people, a range where it is not known well enough for a number; "" for none."""
     value = row.percentiles.get(label, [None])[0]
     if value is None:
         return ""
     least, most = row.bounds.get(label, [value, value])
-    if least is None or (most is not None and max(value - least, most - value) <= SURE * abs(value)):
+    if least is None or exact(value, least, most):
         return quantity(value, row.unit)
     return stretch(least, most, row.unit)
 
