@@ -78,6 +78,36 @@ def test_knee(figures, knee):
     assert ("gain_beyond" in facts) == (knee < figures[-1][0])
 
 
+CLIMB = [(8, 500, 0.15, 0.014, 4), (16, 900, 0.17, 0.016, 4.5), (32, 1500, 0.2, 0.02, 6), (64, 2500, 0.45, 0.022, 8)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "met", "best", "missed"),
+    [
+        ({}, None, 64, None),
+        ({"e2e": 6.0}, 32, 32, 1),
+        # The knee is lower than what the objectives allow: the best load is still the largest that meets them.
+        ({"e2e": 60.0}, 64, 64, 0),
+        # The median stands in for a P99 that is not told, and the time per token for that between tokens.
+        ({"ttft": 0.3, "itl": 0.018}, 16, 16, 2),
+        ({"ttft": 0.1}, None, 64, 4),
+    ],
+)
+def test_best_load_is_the_largest_that_meets_the_objectives(limits, met, best, missed):
+    facts = told(with_objectives(steps(*CLIMB), **limits))
+    assert [facts.get(name) for name in ("met_load", "best_load", "loads_missed")] == [met, best, missed]
+    assert facts["best_concurrency"] == best
+    assert facts["knee_load"] == 64
+    assert ("ttft_past_best" in facts) == (best < 64)
+
+
+def test_a_load_that_does_not_tell_an_objective_is_not_known_to_meet_it():
+    rows = [{"concurrency": c, "output_tps": t, "ttft_p99": 0.1} for c, t in ((8, 500), (16, 900), (32, 1500))]
+    facts = told(with_objectives(run_of(*rows), ttft=0.5, tpot=0.05))
+    assert "met_load" not in facts
+    assert facts["loads_missed"] == 0
+
+
 def test_knee_of_rates_is_told_as_requests_at_once():
     rows = [{"rate": r, "output_tps": r * 250, "rps": r, "e2e_p50": 5.0, "e2e_p99": 8.0} for r in (1, 2, 4)]
     rows.append({"rate": 8, "output_tps": 1050, "rps": 4.2, "e2e_p50": 30.0, "e2e_p99": 80.0})
