@@ -15,8 +15,16 @@ from diagnoser.spread import Spread
 from diagnoser.table import NAN, Group, Origin, Table
 from diagnoser.values import dataclass, field
 
-#: Labels that tell ranks of one server apart, and what a log calls them.
-RANKS = {"engine": "engine", "engine_index": "engine", "dp_rank": "dp", "gpu": "gpu", "GPU": "gpu"}
+#: Labels that tell ranks of one server apart, and what a log calls them. A card cut into slices (MIG) is told once for
+#: each of them, its heat, power and clock too: nothing of that adds up.
+RANKS = {
+    "engine": "engine",
+    "engine_index": "engine",
+    "dp_rank": "dp",
+    "gpu": "gpu",
+    "GPU": "gpu",
+    "GPU_I_ID": "slice",
+}
 
 #: No figure that is made of a page's numbers is larger.
 MOST = 1e19
