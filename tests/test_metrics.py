@@ -308,6 +308,29 @@ def test_metrics_join_the_run_of_the_log(tmp_path):
     assert column(made.runs[0], "requests.running") == [1, 1]
 
 
+@pytest.mark.parametrize(("scraped", "told"), [(40, True), (12, False)])
+def test_a_log_and_a_page_that_contradict_each_other_are_both_shown(tmp_path, scraped, told):
+    """Nothing is averaged: the level is the log's, and the report says that the page tells another."""
+    lines = [
+        "INFO 07-12 10:00:00 [api_server.py:1] vLLM API server version 0.9.2",
+        "INFO:     Application startup complete.",
+    ]
+    lines += [
+        f"INFO 07-12 10:0{at // 6}:{at % 6}0 [loggers.py:1] Engine 000: Avg prompt throughput: 100.0 tokens/s, "
+        "Avg generation throughput: 300.0 tokens/s, Running: 10 reqs, Waiting: 0 reqs, GPU KV cache usage: 9.0%, "
+        "Prefix cache hit rate: 50.0%"
+        for at in range(1, 12)
+    ]
+    pages = {
+        f"m-20260712T10{at:02d}00Z.prom": vllm(num_requests_running=scraped, num_requests_waiting=0) for at in range(6)
+    }
+    run = session(tmp_path, pages, "\n".join(lines) + "\n").report.runs[0]
+    assert run.figures["requests.running"].median == 10
+    said = [note for note in run.notes if "the log and the metrics differ" in note]
+    assert bool(said) == told
+    assert all("10 against 40" in note for note in said)
+
+
 @pytest.mark.parametrize("stamped", [False, True])
 @pytest.mark.parametrize(
     ("scraped", "life"), [("100100", 0), ("100400", 0), ("100545", 1), ("101500", 1), ("234500", 1)]
