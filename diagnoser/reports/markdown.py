@@ -130,11 +130,11 @@ def _figures(run: RunReport, say: Say) -> str:
 def _spreads(run: RunReport, say: Say) -> str:
     cells = [
         f"| {say('per request')} | {say('mean')} | p50 | p90 | p99 | {say('of')} |",
-        "|---|---:|---:|---:|---:|---:|",
+        "|---|---:|---:|---:|---:|---|",
     ]
     for row in spreadrows.rows(run, say):
         title = f"{'– ' if row.below else ''}{markdown(row.title)}"
-        cells.append(f"| {title} | {' | '.join(row.cells)} | {'' if row.count is None else f'{row.count:,}'} |")
+        cells.append(f"| {title} | {' | '.join(row.cells)} | {markdown(row.note)} |")
     return "\n".join(cells)
 
 

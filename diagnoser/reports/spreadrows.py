@@ -25,21 +25,18 @@ class Shown:
     title: str
     cells: list[str]
     note: str
-    count: int | None
     below: bool = False
 
 
 def rows(run: RunReport, say: Say = ENGLISH, none: str = "-") -> Iterator[Shown]:
     """Yield the rows of a run; below what clients timed the same by the server, and by how much they waited longer."""
     for row in run.spreads.values():
-        yield Shown(row.title, _cells(row, none), _made_of(row, say), row.count)
+        yield Shown(row.title, _cells(row, none), _made_of(row, say))
         if row.served is not None:
-            yield Shown(
-                say("at the engine"), _cells(row.served, none), _made_of(row.served, say), row.served.count, True
-            )
+            yield Shown(say("at the engine"), _cells(row.served, none), _made_of(row.served, say), True)
         if row.outside is not None:
             told = [quantity(row.outside, row.unit), "", "", ""]
-            yield Shown(say("in front of it"), told, say("transport and HTTP front end"), None, True)
+            yield Shown(say("in front of it"), told, say("transport and HTTP front end"), True)
 
 
 def percentile(row: SpreadRow, label: str) -> str:

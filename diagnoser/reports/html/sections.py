@@ -126,9 +126,8 @@ def _spreads(run: RunReport, say: Say) -> list[dict[str, Any]]:
         {
             "title": row.title,
             "values": row.cells,
-            "count": "" if row.count is None else f"{row.count:,}",
             "below": row.below,
-            "note": row.note,
+            "of": row.note,
         }
         for row in spreadrows.rows(run, say, "–")
     ]
