@@ -19,6 +19,9 @@ from diagnoser.figurerows import SpreadRow
 from diagnoser.latencies import PERCENTILES, spreads
 from diagnoser.model import Run
 from diagnoser.reports.spreadrows import percentile
+from diagnoser.rules.evaluate import Evaluator
+from diagnoser.rules.evaluate import Options as Asked
+from diagnoser.rules.format import render
 from diagnoser.spread import Spread, merged
 
 RECORDINGS = sorted((Path(__file__).parent / "data" / "latency").iterdir())
@@ -202,6 +205,20 @@ def test_percentiles_that_may_be_far_off_are_told_as_ranges(value, bounds, told)
     row.bounds = {"p50": bounds} if bounds is not None else {}
     assert percentile(row, "p50") == told
     assert percentile(row, "p90") == ""
+
+
+def test_texts_of_rules_tell_ranges_too(tmp_path: Path, knowledge: Knowledge):
+    """No number stands in a sentence that the histogram does not know."""
+    edges = {"200.0": (0, 60), "500.0": (0, 90), "2000.0": (0, 98), "+Inf": (0, 100)}
+    for at in (0, 1):
+        lines = [f'vllm:request_prompt_tokens_bucket{{le="{le}"}} {counts[at]}' for le, counts in edges.items()]
+        lines += [f"vllm:request_prompt_tokens_count {100 * at}", f"vllm:request_prompt_tokens_sum {30_000 * at}"]
+        (tmp_path / f"metrics-{at}.prom").write_text("\n".join(["vllm:num_requests_running 1", *lines]) + "\n")
+    (run,) = Session(sorted(tmp_path.iterdir()), knowledge=knowledge).runs
+    evaluator = Evaluator(run, knowledge.base, knowledge.vocabulary, Asked())
+    nodes = knowledge.base.rules["scheduling.head_of_line"].placeholders
+    assert render("{p50(request.prompt_tokens):int} tokens", evaluator, nodes) == "0-200 tokens"
+    assert render("{p99(request.prompt_tokens):int} tokens", evaluator, nodes).startswith("2,000-")
 
 
 if __name__ == "__main__":
