@@ -180,6 +180,13 @@ def test_time_in_front_is_the_same_for_the_first_token_and_the_whole(load: Load,
         assert abs(whole - first) <= 0.02 + AGREE * rows["latency.e2e"].mean
 
 
+def test_nobody_waits_in_the_queue_for_longer_than_for_the_first_token(load: Load):
+    """No client sees the queue: its mean is bounded by what clients see, at the engine and in front of it."""
+    queue, first = load.served("latency.queue"), load.served("latency.ttft")
+    if queue is not None and first is not None:
+        assert queue.mean <= first.mean
+
+
 def test_counts_before_the_first_that_a_page_shows(knowledge: Knowledge):
     """vLLM V0 shows no counter before it has counted: its first page says that it counted nothing yet."""
     folder = next(one for one in RECORDINGS if one.name == "vllm-0.8.5-a-healthy")
