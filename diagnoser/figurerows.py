@@ -6,6 +6,14 @@ from typing import Any
 
 from diagnoser.values import dataclass, field
 
+#: A figure that may be off by more than this share of it is told as a range.
+SURE = 0.1
+
+
+def exact(value: float, least: float, most: float | None) -> bool:
+    """Whether a value stands for all that it may be, or only the range tells the truth."""
+    return most is not None and max(value - least, most - value) <= SURE * abs(value)
+
 
 @dataclass(slots=True)
 class FigureRow:
@@ -31,8 +39,12 @@ class FigureRow:
 class SpreadRow:
     """How a latency, or a length in tokens, spreads over requests.
 
-    ``percentiles`` maps "p50", "p90" and "p99" to [value, low, high]; ``low`` and ``high`` are its bounds, None
-    where only the value is known (latencies.py).
+    ``percentiles`` maps "p50", "p90" and "p99" to [value, low, high]: by chance alone another such load would give
+    from ``low`` to ``high``, None where too few requests tell. ``bounds`` maps those that were read off a histogram to
+    [least, most]: where in it the percentile of these very requests lies nobody knows (most: None where it has no end).
+    ``served`` is what the server's own histogram says where the requests themselves told the row, and ``outside`` the
+    seconds that the mean request spent in front of the engine: None where both did not count the same requests. None of
+    the three in reports before 1.3.
     """
 
     name: str
@@ -42,6 +54,9 @@ class SpreadRow:
     count: int
     mean: float | None
     percentiles: dict[str, list[float | None]]
+    bounds: dict[str, list[float | None]] = field(default_factory=dict)
+    served: SpreadRow | None = None
+    outside: float | None = None
 
 
 @dataclass(slots=True)
@@ -62,8 +77,9 @@ class Objective:
     """How an objective is met. ``name``: "ttft", "tpot", "itl", "e2e", or "goodput" for all of them at once.
 
     ``limit`` in seconds (None for goodput), ``share`` of ``samples`` that meet it; None where only a few percentiles
-    were kept, which ``bounds`` it. ``rate``: requests per second that meet all. ``medium`` is what measured it:
-    "metrics", "bench". ``failed`` requests count among the samples of goodput.
+    were kept. ``bounds`` are the least and the most that it can be, by those or by the bucket around the limit.
+    ``rate``: requests per second that meet all. ``medium`` is what measured it: "metrics", "bench". ``failed`` requests
+    count among the samples of goodput.
     """
 
     name: str

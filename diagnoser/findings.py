@@ -9,7 +9,7 @@ from diagnoser.figurerows import FigureRow, Objective, Setting, SpreadRow
 from diagnoser.fleetrows import Fleet
 from diagnoser.values import dataclass, field
 
-SCHEMA_VERSION = "1.2"
+SCHEMA_VERSION = "1.3"
 #: Where the pages of the rules lie, each under its stage.
 PAGES = "https://github.com/diagnoser/diagnoser/blob/main/docs/rules"
 

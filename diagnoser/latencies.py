@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import sqrt
 
 from diagnoser.figurerows import SpreadRow
-from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.model import Run
-from diagnoser.spread import INF, Spread, best
+from diagnoser.spread import INF, Spread, best, merged
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
@@ -34,17 +34,45 @@ SHOWN = (
 )
 
 
+#: What clients see more of than the engine: the way there and back, and whatever serves HTTP in front of it.
+OUTSIDE = ("latency.ttft", "latency.e2e")
+
+
 def spreads(run: Run, vocabulary: Vocabulary) -> dict[str, SpreadRow]:
-    """Return the shown distributions of a run: from the server's own histograms before what clients measured."""
+    """Return the shown distributions of a run: of requests one by one where clients timed them, else of the server.
+
+    A histogram knows a percentile to its bucket, a list of requests knows it: the first is shown beside the second.
+    """
     out: dict[str, SpreadRow] = {}
     for name in SHOWN:
-        spread, series = best(run.spreads.get(name, ())), vocabulary.series.get(name)
-        if spread is not None and series is not None:
-            found = {label: _bounded(spread, share) for label, share in PERCENTILES.items()}
-            known = {label: values for label, values in found.items() if values[0] is not None}
-            count, mean = int(spread.count), spread.mean
-            out[name] = SpreadRow(name, series.title, series.unit, spread.medium, count, mean, known)
+        every, series = run.spreads.get(name, ()), vocabulary.series.get(name)
+        spread = best(every)
+        if spread is None or series is None:
+            continue
+        timed = merged([one for one in every if one.medium == "bench" and one.values])
+        out[name] = _row(timed or spread, series)
+        if timed is not None and spread.medium == "metrics":
+            out[name].served = _row(spread, series)
+            out[name].outside = _outside(timed, spread) if name in OUTSIDE else None
     return out
+
+
+def _row(spread: Spread, series: Series) -> SpreadRow:
+    found = {label: _bounded(spread, share) for label, share in PERCENTILES.items()}
+    known = {label: values for label, values in found.items() if values[0] is not None}
+    row = SpreadRow(series.name, series.title, series.unit, spread.medium, int(spread.count), spread.mean, known)
+    for label, share in PERCENTILES.items():
+        limits = spread.within(share) if spread.buckets else None
+        if limits is not None:
+            row.bounds[label] = [limits[0], None if limits[1] == INF else limits[1]]
+    return row
+
+
+def _outside(timed: Spread, served: Spread) -> float | None:
+    """Return by how much the mean is longer at the clients; None unless both tell of equally many requests."""
+    if timed.count != served.count or timed.mean is None or served.mean is None:
+        return None
+    return timed.mean - served.mean
 
 
 def _bounded(spread: Spread, share: float) -> list[float | None]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import fsum
 
 from diagnoser.figurerows import Objective
 from diagnoser.language import phrase
 from diagnoser.model import Fact, Run
 from diagnoser.observations import Requests
-from diagnoser.spread import Spread, merged
-from diagnoser.table import MEDIA
+from diagnoser.spread import Spread, best, merged
 
 #: Objective -> what it is called, and the series that it is asked of.
 NAMES = {
@@ -47,21 +47,27 @@ def _single(run: Run, name: str, limit: float) -> Objective | None:
         return None
     above = spread.above(limit)
     share = None if above is None else 1 - above
-    bounds = [share, share] if share is not None else _bounds(spread, limit)
+    bounds = [share, share] if share is not None and not spread.buckets else _bounds(spread, limit)
     return Objective(
         name, title, limit, share, int(spread.count), None, spread.medium, spread.source, spread.line, bounds
     )
 
 
 def _joined(spreads: Iterable[Spread]) -> Spread | None:
-    """Join what the most trusted medium told, as the rules do."""
+    """Join what told most exactly: requests one by one, then the server's histograms, then a few percentiles."""
     every = list(spreads)
-    medium = next((one for one in MEDIA if any(spread.medium == one for spread in every)), "")
-    return merged([one for one in every if one.medium == medium])
+    return merged([one for one in every if one.values]) or best(every)
 
 
 def _bounds(spread: Spread, limit: float) -> list[float]:
-    """Return the least and the most share that a few percentiles leave for a level between them."""
+    """Return the least and the most share that a few percentiles, or the bucket around it, leave for a level."""
+    everything = fsum(number for _, number in spread.buckets)
+    below = 0.0
+    for upper, number in spread.buckets if everything else ():
+        most = below + number
+        if limit <= upper:
+            return [(most if limit == upper else below) / everything, most / everything]
+        below = most
     met = [share for share, value in spread.given.items() if value <= limit]
     missed = [share for share, value in spread.given.items() if value > limit]
     return [max(met, default=0.0), min(missed, default=1.0)]

@@ -43,33 +43,64 @@ class Spread:
     def quantile(self, share: float) -> float | None:
         """Return the value that ``share`` of all do not exceed; None where nobody kept it.
 
-        Raw values: nearest rank. Buckets: placed inside one as if its values lay evenly, as Prometheus does; a quantile
-        in the last, open bucket is its lower bound, which is the most that is certain. Never more than the sum of all
-        allows: in a wide first bucket that says more than its bounds. None where the open bucket is the only one.
+        Raw values: nearest rank. Buckets: placed inside one as if its values lay evenly, as Prometheus does, but not
+        beyond what ``within`` allows; in the last, open bucket its lower bound, which is the most that is certain.
+        None where the open bucket is the only one.
         """
         if self.values:
             return self.values[max(math.ceil(share * len(self.values) * (1 - 1e-9)) - 1, 0)]
         if self.given:
             return self.given.get(share)
-        if not self._bounded():
+        limits = self.within(share)
+        if limits is None:
             return None
         wanted = share * math.fsum(number for _, number in self.buckets)
+        reached, lower, upper, number = self._holding(wanted)
+        even = lower if upper == INF else lower + (upper - lower) * max(wanted - reached, 0.0) / number
+        return max(min(even, limits[1]), limits[0])
+
+    def within(self, share: float) -> tuple[float, float] | None:
+        """Return what a quantile of buckets is not below and not above; None without buckets that have bounds.
+
+        The ends of its bucket, drawn in by the sum of all: were it higher, those from it on would alone pass the sum,
+        and were it lower, the others could not reach it.
+        """
+        if not self._bounded() or not any(number for _, number in self.buckets):
+            return None
+        wanted = share * math.fsum(number for _, number in self.buckets)
+        reached, lower, upper, number = self._holding(wanted)
+        place = min(max(math.ceil(wanted * (1 - 1e-9)) - reached, 1.0), number)
+        least, most = self._sums()
+        up_to, onward = place, number - place + 1
+        high = (self.total - least + onward * lower) / onward if onward >= 1 else INF
+        low = (self.total - most + up_to * upper) / up_to if most < INF and up_to >= 1 else lower
+        # Sums and buckets that were scraped a moment apart may contradict each other.
+        if self.total != self.total or not lower <= high or not low <= upper:
+            return lower, upper
+        return max(low, lower), min(high, upper)
+
+    def _holding(self, wanted: float) -> tuple[float, float, float, float]:
+        """Return the bucket that holds a rank: how many lie below it, its bounds, how many it holds."""
         reached = lower = 0.0
         for upper, number in self.buckets:
             if number and reached + number >= wanted:
-                even = lower if upper == INF else lower + (upper - lower) * max(wanted - reached, 0.0) / number
-                return max(min(even, self._most(share)), lower)
+                return reached, lower, upper, number
             reached, lower = reached + number, upper if upper != INF else lower
-        return None
+        upper, number = next((upper, number) for upper, number in reversed(self.buckets) if number)
+        return reached - number, max((one for one, _ in self.buckets if one < upper), default=0.0), upper, number
+
+    def _sums(self) -> tuple[float, float]:
+        """Return the least and the most that all values can add up to, by their buckets."""
+        least = most = lower = 0.0
+        for upper, number in self.buckets:
+            least += number * lower
+            most += number * upper if number else 0.0
+            lower = upper
+        return least, most
 
     def _bounded(self) -> bool:
         """Whether any bucket has an upper bound: without one the histogram says how many, and nothing of how much."""
         return any(upper != INF for upper, _ in self.buckets)
-
-    def _most(self, share: float) -> float:
-        """Return what a quantile cannot exceed: more, and those above it would alone pass the total."""
-        mean = self.mean
-        return INF if mean is None or share >= 1 else mean / (1 - share)
 
     def bound(self, value: float) -> float | None:
         """Return the upper bound of the bucket that holds a value, None where there are no buckets."""

@@ -30,3 +30,21 @@ LOG = (START + "".join(STATS.format(second=second) for second in range(0, 60, 4)
 def test_the_bandwidth_is_that_of_the_gpu(gpu: str | None, bound: bool) -> None:
     report = diagnose("-", stdin=BytesIO(LOG), options=Options(gpu=gpu))
     assert ("compute.decode_bandwidth_bound" in [finding.id for finding in report.findings]) is bound
+
+
+@pytest.mark.parametrize(
+    ("gpu", "model", "share"),
+    [
+        # 31.5 GiB over 864 GB/s are 39.1 ms a step at least; 1 / 22.1 s were taken.
+        ("L40S", "acme/dense-16b", 31.5 * 1.0737 / 864 * 22.1),
+        ("H100", "acme/dense-16b", 31.5 * 1.0737 / 3350 * 22.1),
+        # Of experts a step reads a part, and nobody knows which; without a card there is no bound.
+        ("L40S", "mistralai/Mixtral-8x7B", None),
+        (None, "acme/dense-16b", None),
+    ],
+)
+def test_the_roofline_of_decoding(gpu: str | None, model: str, share: float | None) -> None:
+    named = START.replace("\n", f"\nINFO 05-01 10:00:00 api_server.py:152] args: Namespace(model='{model}')\n", 1)
+    report = diagnose("-", stdin=BytesIO(LOG.replace(START.encode(), named.encode())), options=Options(gpu=gpu))
+    told = report.runs[0].facts.get("roofline.decode_share")
+    assert told == (None if share is None else pytest.approx(share, rel=0.01))

@@ -346,3 +346,23 @@ def test_a_capture_of_days_stays_small(tmp_path):
     (table_,) = made.judgements[0].run.tables.values()
     assert len(table_) <= 8192
     assert sum(table_.weight) == 30000
+
+
+def test_slices_of_a_card_are_not_added_up(tmp_path):
+    """MIG: dcgm-exporter repeats what is told of the whole card for each slice; the card is not twice as hot."""
+    told = {"POWER_USAGE": (350.5, 350.5), "GPU_TEMP": (60, 60), "SM_CLOCK": (1980, 1980), "FB_USED": (30000, 10000)}
+    page = "".join(
+        f'DCGM_FI_DEV_{name}{{gpu="0",UUID="GPU-1",GPU_I_PROFILE="3g.40gb",GPU_I_ID="{at}"}} {value}\n'
+        for name, values in told.items()
+        for at, value in enumerate(values, 1)
+    )
+    for second in (0, 30):
+        (tmp_path / f"dcgm-20260505T0815{second:02d}Z.prom").write_text(page)
+    figures = Session(sorted(tmp_path.iterdir())).report.runs[0].figures
+    assert {name: figures[name].max for name in ("gpu.power", "gpu.temperature", "gpu.sm_clock")} == {
+        "gpu.power": 350.5,
+        "gpu.temperature": 60,
+        "gpu.sm_clock": 1980,
+    }
+    assert figures["gpu.memory_used"].max == pytest.approx(30000 / 1024)
+    assert figures["gpu.memory_used"].min == pytest.approx(10000 / 1024)

@@ -7,9 +7,12 @@ import math
 import os
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from diagnoser import diagnose
 from diagnoser.api import Knowledge, Options, Session
@@ -17,6 +20,7 @@ from diagnoser.knowledge.metricref import MetricRefError, key, parse_ref
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import EXPORTERS
 from diagnoser.sources import open_inputs
+from diagnoser.spread import Spread
 from diagnoser.traces import reader_of
 
 KNOWLEDGE = Knowledge(Options())
@@ -182,11 +186,36 @@ def test_quantiles_in_the_open_bucket_claim_no_more_than_its_lower_bound():
 
 def test_a_quantile_is_never_more_than_the_sum_of_all_allows():
     """Queue times of a hundredth of a millisecond all lie in a first bucket of 0.3 s; its middle would be nonsense."""
-    from diagnoser.spread import Spread
-
     spread = Spread("metrics", 100, 0.001, "m", 1, "", buckets=((0.3, 100.0), (math.inf, 0.0)))
-    assert spread.quantile(0.5) == pytest.approx(2e-5)
-    assert spread.quantile(0.99) == pytest.approx(1e-3)
+    assert spread.quantile(0.5) == pytest.approx(0.001 / 51)  # 51 requests took at least as long
+    assert spread.quantile(0.99) == pytest.approx(0.001 / 2)
+
+
+@given(
+    values=st.lists(st.floats(0, 50), min_size=1, max_size=60),
+    ends=st.lists(st.sampled_from([0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0]), min_size=1, unique=True).map(sorted),
+    share=st.sampled_from([0.5, 0.9, 0.95, 0.99]),
+)
+def test_a_quantile_lies_within_its_bounds(values, ends, share):
+    """Whatever the values are: what buckets and sum leave for a quantile holds the one that the values have."""
+    edges = [-math.inf, *ends, math.inf]
+    buckets = [(upper, float(sum(lower < one <= upper for one in values))) for lower, upper in pairwise(edges)]
+    spread = Spread("metrics", len(values), math.fsum(values), "m", 1, "", buckets=buckets)
+    least, most = spread.within(share)
+    true = sorted(values)[max(math.ceil(share * len(values) * (1 - 1e-9)) - 1, 0)]
+    assert least - 1e-9 <= true <= most + 1e-9
+    assert least - 1e-9 <= spread.quantile(share) <= most + 1e-9
+
+
+def test_bounds_without_a_sum_are_those_of_the_bucket():
+    spread = Spread("metrics", 4, math.nan, "m", 1, "", buckets=((1.0, 1.0), (2.0, 2.0), (math.inf, 1.0)))
+    assert [spread.within(share) for share in (0.25, 0.5, 0.99)] == [(0.0, 1.0), (1.0, 2.0), (2.0, math.inf)]
+    assert Spread("metrics", 4, 8.0, "m", 1, "", buckets=((math.inf, 4.0),)).within(0.5) is None
+
+
+def test_sums_and_buckets_that_contradict_each_other_leave_the_bucket():
+    spread = Spread("metrics", 4, 0.5, "m", 1, "", buckets=((1.0, 0.0), (2.0, 4.0), (math.inf, 0.0)))
+    assert spread.within(0.5) == (1.0, 2.0)
 
 
 # -- servers, ranks, times
@@ -277,6 +306,29 @@ def test_metrics_join_the_run_of_the_log(tmp_path):
     assert len(made.runs) == 1
     assert made.runs[0].version == "0.9.2"
     assert column(made.runs[0], "requests.running") == [1, 1]
+
+
+@pytest.mark.parametrize(("scraped", "told"), [(40, True), (12, False)])
+def test_a_log_and_a_page_that_contradict_each_other_are_both_shown(tmp_path, scraped, told):
+    """Nothing is averaged: the level is the log's, and the report says that the page tells another."""
+    lines = [
+        "INFO 07-12 10:00:00 [api_server.py:1] vLLM API server version 0.9.2",
+        "INFO:     Application startup complete.",
+    ]
+    lines += [
+        f"INFO 07-12 10:0{at // 6}:{at % 6}0 [loggers.py:1] Engine 000: Avg prompt throughput: 100.0 tokens/s, "
+        "Avg generation throughput: 300.0 tokens/s, Running: 10 reqs, Waiting: 0 reqs, GPU KV cache usage: 9.0%, "
+        "Prefix cache hit rate: 50.0%"
+        for at in range(1, 12)
+    ]
+    pages = {
+        f"m-20260712T10{at:02d}00Z.prom": vllm(num_requests_running=scraped, num_requests_waiting=0) for at in range(6)
+    }
+    run = session(tmp_path, pages, "\n".join(lines) + "\n").report.runs[0]
+    assert run.figures["requests.running"].median == 10
+    said = [note for note in run.notes if "the log and the metrics differ" in note]
+    assert bool(said) == told
+    assert all("10 against 40" in note for note in said)
 
 
 @pytest.mark.parametrize("stamped", [False, True])

@@ -39,7 +39,7 @@ def changes(before: Sequence[RunReport], after: Sequence[RunReport], say: Say = 
     out = [_change(old, new, LEVEL / max(1, tested), say) for old, new in pairs]
     latencies = dict.fromkeys(name for run in (*before, *after) for name in run.spreads)
     for name in latencies:
-        out += _latency(_spread(before, name), _spread(after, name), say)
+        out += _latency(*_alike(_spread(before, name), _spread(after, name)), say)
     return out
 
 
@@ -50,6 +50,13 @@ def _rows(runs: Iterable[RunReport], name: str) -> list[FigureRow]:
 def _spread(runs: Iterable[RunReport], name: str) -> SpreadRow | None:
     rows = [run.spreads[name] for run in runs if name in run.spreads]
     return max(rows, key=lambda row: row.count, default=None)
+
+
+def _alike(old: SpreadRow | None, new: SpreadRow | None) -> tuple[SpreadRow | None, SpreadRow | None]:
+    """Where only one side has requests one by one, what the servers of both told is compared."""
+    if old is None or new is None or old.medium == new.medium:
+        return old, new
+    return old.served or old, new.served or new
 
 
 def _change(old: list[FigureRow], new: list[FigureRow], level: float, say: Say) -> FigureChange:

@@ -15,8 +15,16 @@ from diagnoser.spread import Spread
 from diagnoser.table import NAN, Group, Origin, Table
 from diagnoser.values import dataclass, field
 
-#: Labels that tell ranks of one server apart, and what a log calls them.
-RANKS = {"engine": "engine", "engine_index": "engine", "dp_rank": "dp", "gpu": "gpu", "GPU": "gpu"}
+#: Labels that tell ranks of one server apart, and what a log calls them. A card cut into slices (MIG) is told once for
+#: each of them, its heat, power and clock too: nothing of that adds up.
+RANKS = {
+    "engine": "engine",
+    "engine_index": "engine",
+    "dp_rank": "dp",
+    "gpu": "gpu",
+    "GPU": "gpu",
+    "GPU_I_ID": "slice",
+}
 
 #: No figure that is made of a page's numbers is larger.
 MOST = 1e19
@@ -72,8 +80,10 @@ class Meter:
         own = {writer: names & spoken for writer, names in self._names.items()}
         # Process and HTTP metrics are named by every engine: they tell of an engine only where it speaks itself.
         shared = {name for name in spoken if sum(name in names for names in own.values()) > 1}
+        # vLLM V0 shows no counter before it counts: a first page may hold nothing but how the cache is laid out.
+        told = {writer: frozenset(_fact_names(self._facts.get(writer, ()))) for writer in own}
         writers = [writer for writer, names in own.items() if names - shared]
-        return [self._writer(_speaking(scrapes, own[writer] - shared), writer) for writer in writers]
+        return [self._writer(_speaking(scrapes, (own[writer] | told[writer]) - shared), writer) for writer in writers]
 
     def _writer(self, scrapes: Scrapes, writer: str) -> Metered:
         pages = scrapes.pages

@@ -2,18 +2,19 @@
 
 The load of a step is the number of requests kept at once, or the request rate where that is what was varied. A step up
 pays while throughput grows by ``WORTH`` or more and P99 less than doubles, both for each doubling of the load; the knee
-is the last step that paid. Only what results say of themselves counts: never the name of a file.
+is the last step that paid. The best step is the knee, and with objectives the largest load that meets them. Only what
+results say of themselves counts: never the name of a file.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
+from diagnoser.evidence.loads import Step, largest
 from diagnoser.model import Fact, Run
 from diagnoser.table import Origin, Table
-from diagnoser.values import dataclass
 
 #: Growth of throughput, for each doubling of the load, below which more load buys nothing. Repeated runs of one
 #: benchmark differ by a few percent.
@@ -30,34 +31,6 @@ SAME = 1.25
 _KEPT = ("tps", "in_flight", "rps", "ttft", "ttft99", "tpot", "tpot99", "e2e", "e2e99", "prompt", "output", "tp")
 
 
-@dataclass(slots=True)
-class Step:
-    """One load of a sweep; None for what no result told. Times in seconds, ``tps`` output tokens per second."""
-
-    load: float
-    origin: Origin
-    text: str
-    tps: float | None = None
-    in_flight: float | None = None
-    rps: float | None = None
-    ttft: float | None = None
-    ttft99: float | None = None
-    tpot: float | None = None
-    tpot99: float | None = None
-    e2e: float | None = None
-    e2e99: float | None = None
-    prompt: float | None = None
-    output: float | None = None
-    tp: float | None = None
-
-    @property
-    def p99(self) -> float | None:
-        """P99 of whole requests; put together of first token and tokens where the result leaves it out."""
-        if self.e2e99 is not None or self.ttft99 is None or self.tpot99 is None or self.output is None:
-            return self.e2e99
-        return self.ttft99 + max(self.output - 1, 0) * self.tpot99
-
-
 def sweep_facts(run: Run) -> list[Fact]:
     """Return what the benchmark results of a run tell together; empty where there are fewer than two loads."""
     tables = [table for (medium, _), table in sorted(run.tables.items()) if medium == "bench"]
@@ -71,7 +44,10 @@ def sweep_facts(run: Run) -> list[Fact]:
                 if len(steps) > len(best):
                     best, axis = steps, name
     if len(best) >= 2:
-        facts += _of_sweep(best, axis)
+        limits = {
+            name.removeprefix("slo."): float(fact.value) for name, fact in run.facts.items() if name[:4] == "slo."
+        }
+        facts += _of_sweep(best, axis, limits)
     facts += _of_ranks([row for table in tables for row in _rows(table, "bench.concurrency")])
     return facts
 
@@ -153,7 +129,7 @@ def knee_of(steps: Sequence[Step]) -> Step:
     return knee
 
 
-def _of_sweep(steps: list[Step], axis: str) -> list[Fact]:
+def _of_sweep(steps: list[Step], axis: str, limits: Mapping[str, float]) -> list[Fact]:
     last, peak = steps[-1], max(steps, key=lambda step: step.tps or 0.0)
     told = _Told()
     told("bench.steps", len(steps), last)
@@ -176,9 +152,13 @@ def _of_sweep(steps: list[Step], axis: str) -> list[Fact]:
     told("bench.knee_load", knee.load, knee)
     told("bench.knee_tps", knee.tps, knee)
     told("bench.knee_p99", knee.p99, knee)
-    # Little's law: requests in flight are their rate times the time that each stays.
-    flying = knee.rps * knee.e2e if knee.rps is not None and knee.e2e is not None else knee.in_flight
-    told("bench.knee_concurrency", knee.load if axis == "concurrency" else _up(flying), knee)
+    told("bench.knee_concurrency", _at_once(knee, axis), knee)
+    best = largest(steps, limits)
+    _of_best(told, best or knee, steps, axis)
+    if best is not None:
+        told("bench.met_load", best.load, best)
+    if limits:
+        told("bench.loads_missed", sum(step.meets(limits) is False for step in steps), last)
     if last is not knee:
         beyond = max((step for step in steps if step.load > knee.load), key=lambda step: step.tps or 0.0)
         told("bench.load_beyond", _ratio(last.load, knee.load), last)
@@ -187,6 +167,21 @@ def _of_sweep(steps: list[Step], axis: str) -> list[Fact]:
         told("bench.ttft_beyond", _ratio(last.ttft, knee.ttft), last)
         told("bench.tpot_beyond", _ratio(last.tpot, knee.tpot), last)
     return told.facts
+
+
+def _of_best(told: _Told, best: Step, steps: Sequence[Step], axis: str) -> None:
+    told("bench.best_load", best.load, best)
+    told("bench.best_tps", best.tps, best)
+    told("bench.best_concurrency", _at_once(best, axis), best)
+    if steps[-1] is not best:
+        told("bench.ttft_past_best", _ratio(steps[-1].ttft, best.ttft), steps[-1])
+        told("bench.tpot_past_best", _ratio(steps[-1].tpot, best.tpot), steps[-1])
+
+
+def _at_once(step: Step, axis: str) -> float | None:
+    """Return the requests at once under a load. Little's law: their rate times the time that each stays."""
+    flying = step.rps * step.e2e if step.rps is not None and step.e2e is not None else step.in_flight
+    return step.load if axis == "concurrency" else _up(flying)
 
 
 def _of_ranks(rows: Sequence[Step]) -> list[Fact]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport, Stage
 from diagnoser.language import Say
-from diagnoser.reports import comparedmarkdown
+from diagnoser.reports import comparedmarkdown, spreadrows
 from diagnoser.reports import fleetwords as words
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import code, fence, line, lines, markdown
@@ -128,15 +128,14 @@ def _figures(run: RunReport, say: Say) -> str:
 
 
 def _spreads(run: RunReport, say: Say) -> str:
-    rows = [
+    cells = [
         f"| {say('per request')} | {say('mean')} | p50 | p90 | p99 | {say('of')} |",
-        "|---|---:|---:|---:|---:|---:|",
+        "|---|---:|---:|---:|---:|---|",
     ]
-    for row in run.spreads.values():
-        known = [row.mean, *(row.percentiles.get(name, [None])[0] for name in ("p50", "p90", "p99"))]
-        values = ("-" if value is None else quantity(value, row.unit) for value in known)
-        rows.append(f"| {markdown(row.title)} | {' | '.join(values)} | {row.count:,} |")
-    return "\n".join(rows)
+    for row in spreadrows.rows(run, say):
+        title = f"{'– ' if row.below else ''}{markdown(row.title)}"
+        cells.append(f"| {title} | {' | '.join(row.cells)} | {markdown(row.note)} |")
+    return "\n".join(cells)
 
 
 def _finding(report: Report, finding: Finding, place: int, options: RenderOptions) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.figurerows import Objective
+from diagnoser.figurerows import Objective, exact
 from diagnoser.findings import Report, RunReport
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports.safe import line
@@ -173,7 +173,7 @@ def objective(one: Objective, source: str = "", say: Say = ENGLISH) -> str:
         failed = say(", {count} failed").format(count=f"{one.failed:,}") if one.failed else ""
         return f"{say.pair(lead, met).rstrip()}{failed} ({where})"
     least, most = one.bounds
-    if one.share is not None:
+    if one.share is not None and exact(one.share, least, most):
         met = say("{share} of {requests}").format(share=percent(one.share), requests=counted)
     elif most >= 1:
         met = say("{share} at least of {requests}").format(share=percent(least), requests=counted)

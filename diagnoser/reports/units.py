@@ -46,6 +46,20 @@ def quantity(value: float, unit: str, say: Say = ENGLISH) -> str:
     return number(value)
 
 
+def stretch(least: float, most: float | None, unit: str) -> str:
+    """Return a range as a person writes it: 40-60 ms, 750 ms-1 s; above 10 s where it has no end."""
+    low = quantity(least, unit)
+    if most is None:
+        return f"> {low}"
+    high = quantity(most, unit)
+    if low == high:
+        return high
+    number_of, _, of = low.rpartition(" ")
+    if not least:
+        return f"0-{high}"
+    return f"{number_of}-{high}" if of and high.endswith(f" {of}") and " " not in number_of else f"{low}-{high}"
+
+
 def size(count: int) -> str:
     """3.4 MB; powers of ten, as files are listed."""
     amount = float(count)

@@ -41,7 +41,7 @@ def render(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | Iterable
     """
     known = dict(nodes)
     return "".join(
-        part if isinstance(part, str) else _written(evaluator, evaluator.value(known[part.expression]), part.format)
+        part if isinstance(part, str) else _written(evaluator, known[part.expression], part.format)
         for part in texts.split(text)
     )
 
@@ -60,7 +60,10 @@ def render_known(text: str, evaluator: Evaluator, nodes: Mapping[str, Node] | It
     return joint.join(kept)
 
 
-def _written(evaluator: Evaluator, value: Value, form: str) -> str:
+def _written(evaluator: Evaluator, node: Node, form: str) -> str:
+    if node.op == "spread" and (limits := evaluator.spreads.limits(node)) is not None:
+        return "-".join(write(limit, form, evaluator.say) for limit in limits)
+    value = evaluator.value(node)
     if form == "story" and isinstance(value, str):
         return evaluator.story(value)
     if isinstance(value, str) and " " in value:

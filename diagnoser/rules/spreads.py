@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from diagnoser.figurerows import exact
 from diagnoser.language import phrase
 from diagnoser.rules.functions import PERCENTILE
 from diagnoser.rules.logic import number
 from diagnoser.rules.model import Node
 from diagnoser.rules.value import UNKNOWN, Answer, Proof, unknown
-from diagnoser.spread import Spread, best
+from diagnoser.spread import INF, Spread, best
 
 #: Functions of a spread besides percentiles and share.
 OF_SPREADS = ("mean", "samples", "sum")
@@ -55,6 +56,16 @@ class Spreads:
             return _known(spread.total if spread.total == spread.total else None)
         percent = PERCENTILE.match(function)
         return _known(spread.quantile(int(percent[1]) / 100) if percent else spread.mean)
+
+    def limits(self, node: Node) -> tuple[float, float] | None:
+        """Return what a percentile lies between where buckets leave it open, so that no one number tells it."""
+        percent = PERCENTILE.match(node.args[0])
+        spread = self.joined(node.args[1].args[0]) if percent else None
+        share = int(percent[1]) / 100 if percent else 0.0
+        value, within = (spread.quantile(share), spread.within(share)) if spread is not None else (None, None)
+        if value is None or within is None or spread is None or not spread.buckets or exact(value, *within):
+            return None
+        return within if within[1] < INF else None
 
     def prove(self, node: Node) -> list[Proof]:
         """Return the lines that the value was computed from: sum and count of a mean, the bucket of a percentile."""

@@ -7,7 +7,7 @@ from typing import Any
 from diagnoser.figurerows import FigureRow
 from diagnoser.findings import Plan, Report, RunReport
 from diagnoser.language import Say
-from diagnoser.reports import compared, fleetwords
+from diagnoser.reports import compared, fleetwords, spreadrows
 from diagnoser.reports.html.closing import timeline, unrecognised, unseen
 from diagnoser.reports.html.drawing import marked, shaded
 from diagnoser.reports.safe import line
@@ -41,7 +41,7 @@ def sections(report: Report, story: Story | None, say: Say) -> dict[str, Any]:
     return {
         "figures": _figures(run, say) if run is not None else [],
         "profile": profile(run, say) if run is not None else "",
-        "spreads": _spreads(run) if run is not None else [],
+        "spreads": _spreads(run, say) if run is not None else [],
         "objectives": [objective(one, say=say) for one in run.objectives] if run is not None else [],
         "drawn": _drawn(report, run, stories, say),
         "runs": _runs(report, run, say) if len(report.runs) > 1 else [],
@@ -121,13 +121,16 @@ def _figures(run: RunReport, say: Say) -> list[dict[str, str]]:
     ]
 
 
-def _spreads(run: RunReport) -> list[dict[str, Any]]:
-    out = []
-    for row in run.spreads.values():
-        known = [row.mean, *(row.percentiles.get(name, [None])[0] for name in ("p50", "p90", "p99"))]
-        values = ["–" if value is None else quantity(value, row.unit) for value in known]
-        out.append({"title": row.title, "values": values, "count": f"{row.count:,}"})
-    return out
+def _spreads(run: RunReport, say: Say) -> list[dict[str, Any]]:
+    return [
+        {
+            "title": row.title,
+            "values": row.cells,
+            "below": row.below,
+            "of": row.note,
+        }
+        for row in spreadrows.rows(run, say, "–")
+    ]
 
 
 def _drawn(report: Report, focused: RunReport | None, stories: dict[int, RunStory], say: Say) -> list[dict[str, Any]]:
