@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import mul, ne
 
 from diagnoser.rules.parts import Part
@@ -26,13 +26,12 @@ class Distribution:
             self._values = sorted(values_of(parts))
             self._total = float(len(self._values))
             return
-        weight: dict[float, float] = {}
-        for part, seconds in zip(parts, weights, strict=True):
-            for value, one in zip(part.values, seconds, strict=True):
-                weight[value] = weight.get(value, 0.0) + one
-        self._values = sorted(weight)
-        self._total = math.fsum(weight.values())
-        self._reached = list(accumulate(map(weight.__getitem__, self._values)))
+        values = list(values_of(parts))
+        seconds = list(chain.from_iterable(weights))
+        order = sorted(range(len(values)), key=values.__getitem__)
+        self._values = list(map(values.__getitem__, order))
+        self._total = math.fsum(seconds)
+        self._reached = list(accumulate(map(seconds.__getitem__, order)))
 
     def __len__(self) -> int:
         return len(self._values)
