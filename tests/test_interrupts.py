@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from diagnoser.commands import _workers
 from diagnoser.traces import _sqlite
 
 ROOT = Path(__file__).parents[1]
@@ -69,3 +71,12 @@ def test_a_query_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = _sqlite.Tables(sqlite3.connect(":memory:"))
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         list(tables.rows(ENDLESS))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no masks of signals")
+def test_workers_are_deaf_before_they_import_anything() -> None:
+    """A terminal sends Ctrl-C to all of them; one that starts just then would print a traceback."""
+    with _workers._processes(1) as executor:
+        blocked = executor.submit(signal.pthread_sigmask, signal.SIG_BLOCK, []).result(60)
+    assert signal.SIGINT in blocked
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

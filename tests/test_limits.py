@@ -110,6 +110,36 @@ def test_devices(device: str) -> None:
         open_inputs([device], None)
 
 
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a link to nothing"])
+@pytest.mark.parametrize("cached", [True, False])
+def test_what_is_no_file_in_a_folder_of_rules(kind: str, cached: bool, tmp_path: Path, capsys: Any) -> None:
+    rules, log = tmp_path / "rules", tmp_path / "s.log"
+    (rules / "platform").mkdir(parents=True)
+    log.write_bytes(encoded(logs.LOGS["vllm quiet"]))
+    command = ["-q", "--cache-dir", str(tmp_path / "cache") if cached else "none", "--rules", str(rules), str(log)]
+    assert main(command) == 0
+    odd = rules / "platform" / "odd.yaml"
+    if kind == "a pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("/dev/zero" if kind == "a device" else "nowhere")
+    capsys.readouterr()
+    assert main(command) == 2
+    assert capsys.readouterr().err == f"diagnose: error: {odd}:1:1: is no file\n"
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device"])
+def test_a_ledger_reads_its_inputs_twice(kind: str, tmp_path: Path, capsys: Any) -> None:
+    odd = tmp_path / "odd.log"
+    if kind == "a pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("/dev/zero")
+    assert main(["ledger", "add", "-q", "--ledger", str(tmp_path / "l.db"), str(odd)]) == 2
+    assert "cannot be read twice" in capsys.readouterr().err
+    assert not (tmp_path / "l.db").exists()
+
+
 def test_a_pipe_whose_writer_dies(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.log"
     os.mkfifo(pipe)

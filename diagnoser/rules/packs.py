@@ -108,6 +108,8 @@ def sources(folder: Path, pack: str = "") -> tuple[list[RuleSource], list[RuleEr
             errors.append(RuleError(str(path), 1, 1, "rule files end in .yaml"))
         elif path.suffix != ".yaml":
             continue
+        elif not path.is_file():  # reading a pipe may never end
+            errors.append(RuleError(str(path), 1, 1, "is no file"))
         elif place == _EVENTS:
             found.append(RuleSource(path))
         elif place in STAGES:
