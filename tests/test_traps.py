@@ -131,6 +131,21 @@ def test_a_request_that_never_ends_does_not_swallow_the_log(tmp_path: Path) -> N
     assert sum(len(table) for table in session.runs[0].tables.values()) == 40
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_log_that_ends_inside_a_prompt(wrapped: bool, tmp_path: Path) -> None:
+    """Wherever it was cut: what a user pasted is older than the request, and no last word of the server."""
+    before = [*logs.sglang_start(), *logs.sglang_serving(40, 5)]
+    inside = raw_receive("\n".join(TROUBLE)).split("\n")
+    for end in range(1, len(inside)):
+        lines = [*before, *inside[:end]]
+        if wrapped:
+            stamp = "2026-07-12T10:01:00.5Z"
+            lines = [json.dumps({"log": f"{line}\n", "stream": "stderr", "time": stamp}) for line in lines]
+        session = diagnose(tmp_path, lines)
+        assert session.report.findings == [] and session.runs[0].end == "running", inside[:end]
+        assert session.report.unrecognised == []
+
+
 def test_access_lines_with_trouble_in_the_path(tmp_path: Path) -> None:
     words = ["EngineDeadError", "CUDA%20out%20of%20memory", "NCCL error", "Killed", "torch.OutOfMemoryError: x"]
     lines = [access("404 Not Found", f"/{word}") for word in words]

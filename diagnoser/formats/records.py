@@ -92,7 +92,7 @@ class RecordReader:
         """Complete and return everything that is still open."""
         given: list[Record] = []
         while self._quotes:
-            given += self._reread(self._quotes.close(next(iter(self._quotes))))
+            given += self._reread(self._quotes.last(self._ask))
         for waiting in self._pending:
             if not waiting.closed:
                 waiting.close()

@@ -1,7 +1,7 @@
 """Faults injected into whole inputs: what a report says of a damaged input must be true of the whole one.
 
 A fault has a number; the number picks a sample, one of its files, the kind of fault and its place. The report must come
-(or a clear error), and no finding at warning or above may appear that the whole sample does not give. ``FAIR`` says
+(or a clear error), and no finding at warning or above may appear whose condition does not hold in the whole sample. ``FAIR`` says
 where that cannot be asked.
 """
 
@@ -136,8 +136,13 @@ def _files(folder: Path) -> list[Path]:
 
 
 @functools.cache
-def _whole(folder: Path) -> frozenset[str]:
-    return _found(Session([str(path) for path in _files(folder)], knowledge=knowledge()))
+def _whole(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """What the whole sample gives, and what else it supports: conditions that hold and stand behind another cause."""
+    session = Session([str(path) for path in _files(folder)], knowledge=knowledge())
+    rules = knowledge().base.rules
+    causes = {cause.id: judged for judged in session.judgements for cause in judged.causes}
+    held = {id for id, judged in causes.items() if judged.evaluator.value(rules[id].when) is True}
+    return _found(session), frozenset(held)
 
 
 def _found(session: Session) -> frozenset[str]:
@@ -171,6 +176,6 @@ def inject(number: int) -> Outcome:
             return Outcome(folder.name, hit.name, name, frozenset(), frozenset(), str(error), 1)
         for kind in ("text", "json"):
             assert reports.get(kind).render(session.report, reports.RenderOptions())
-    whole, found = _whole(folder), _found(session)
+    (whole, supported), found = _whole(folder), _found(session)
     problems = sum(len(one.problems) for one in session.report.inputs)
-    return Outcome(folder.name, hit.name, name, found - whole, whole - found, "", problems)
+    return Outcome(folder.name, hit.name, name, found - whole - supported, whole - found, "", problems)
