@@ -70,7 +70,7 @@ class Quote:
         return False if len(self.lines) >= MOST_LINES or self._size >= MOST_CHARACTERS else None
 
     def end(self, own: Callable[[Line], bool]) -> None:
-        """The log ends inside the request, so it was cut there: keep what stands before the server's next own line."""
+        """Keep what stands before the server's next own line: the log ends inside the request, so it was cut there."""
         self._keep(next((at for at, line in enumerate(self.lines) if own(line)), len(self.lines)))
 
     def _keep(self, count: int) -> None:

@@ -1,8 +1,8 @@
 """Faults injected into whole inputs: what a report says of a damaged input must be true of the whole one.
 
 A fault has a number; the number picks a sample, one of its files, the kind of fault and its place. The report must come
-(or a clear error), and no finding at warning or above may appear whose condition does not hold in the whole sample. ``FAIR`` says
-where that cannot be asked.
+(or a clear error), and no finding at warning or above may appear whose condition does not hold in the whole sample.
+``FAIR`` says where that cannot be asked.
 """
 
 from __future__ import annotations
@@ -137,11 +137,11 @@ def _files(folder: Path) -> list[Path]:
 
 @functools.cache
 def _whole(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """What the whole sample gives, and what else it supports: conditions that hold and stand behind another cause."""
+    """Return what the whole sample gives, and what it supports: conditions that hold, also behind another cause."""
     session = Session([str(path) for path in _files(folder)], knowledge=knowledge())
     rules = knowledge().base.rules
     causes = {cause.id: judged for judged in session.judgements for cause in judged.causes}
-    held = {id for id, judged in causes.items() if judged.evaluator.value(rules[id].when) is True}
+    held = {name for name, judged in causes.items() if judged.evaluator.value(rules[name].when) is True}
     return _found(session), frozenset(held)
 
 
