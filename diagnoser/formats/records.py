@@ -141,10 +141,13 @@ class RecordReader:
         return None
 
     def _line(self, line: Line, stream: Stream, who: process.Writer, text: str) -> tuple[Record, ...]:
-        if "% " not in text and "%|" not in text:
-            return self._piece(line, stream, who, text)
-        if 0 < (end := progress.bar_end(text)) < len(text) and text[end:].strip():
-            # A bar ends without a line break: what follows it on the line is a line of its own.
+        end = progress.bar_end(text) if "% " in text or "%|" in text else 0
+        if (
+            0 < end < len(text)
+            and text[end:].strip()
+            and getattr(self._ask(text), "dialect", "") in ("", progress.NAME)
+        ):
+            # A bar ends without a line break: what follows it on the line is a line of its own, unless an engine tells it.
             done = self._piece(line, stream, who, text[:end])
             return done + self._line(line, stream, *self._second(who, text[end:]))
         return self._piece(line, stream, who, text)
