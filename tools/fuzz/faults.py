@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from diagnoser import reports
 from diagnoser.api import Session
-from diagnoser.sources import InputError
+from diagnoser.sources import InputError, open_inputs
 from tools.fuzz.targets import ROOT, knowledge
 
 #: Damage that leaves well-formed lines with other words in them: nobody can tell these from what was written. The
@@ -149,12 +149,26 @@ def _found(session: Session) -> frozenset[str]:
     return frozenset(one.id for one in session.report.findings if one.severity in _LEVELS)
 
 
-def inject(number: int) -> Outcome:
-    """Inject the fault of this number and return what came of it. Raises what no input may raise."""
+@functools.cache
+def kinds() -> dict[str, tuple[Path, ...]]:
+    """Return the files of the samples by what a reader takes them for."""
+    found: dict[str, list[Path]] = {}
+    for path in (path for folder in cases() for path in _files(folder)):
+        opened = open_inputs([str(path)], None)
+        found.setdefault(opened[0].kind if len(opened) == 1 else "archive", []).append(path)
+    return {kind: tuple(paths) for kind, paths in found.items()}
+
+
+def inject(number: int, kind: str = "", fault: str = "") -> Outcome:
+    """Inject the fault of this number and return what came of it. Raises what no input may raise.
+
+    ``kind`` and ``fault`` choose what is damaged and how; by default the number does.
+    """
     dice = random.Random(number)
     folder = dice.choice(cases())
-    hit = dice.choice(_files(folder))
-    name = dice.choice([*FAULTS, *PIPED])
+    hit = dice.choice(kinds()[kind] if kind else _files(folder))
+    folder = hit.parent
+    name = fault or dice.choice([*FAULTS, *PIPED])
     data = hit.read_bytes()
     with tempfile.TemporaryDirectory() as place:
         names: list[str] = []
