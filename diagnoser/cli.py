@@ -9,6 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+# As in the package: typing takes longer than what is done here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 #: Nothing at or above --fail-on, findings, could not run, interrupted (128 + SIGINT).
 OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 
@@ -19,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         # No matrix is multiplied here, and to start numpy's threads for it takes as long as reading a short log.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        sys.unraisablehook = _Again()
     try:
         if arguments[:1] in (["-V"], ["--version"]):
             from diagnoser import __version__
@@ -34,7 +40,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse after --help
         return _after_help(end)
     except KeyboardInterrupt:
+        if argv is None:
+            _deaf()
         _drop_output()
+        # An interrupt that left `exec`, where data classes are made, is remembered by the interpreter, which would end
+        # by the signal and not with a code; running any text makes it forget.
+        eval("0")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has what it wanted (`| head`). What it did not read was no error.
@@ -49,6 +60,30 @@ def _deaf() -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class _Again:
+    """Interrupt again where Ctrl-C came while an object was destroyed: what is raised there is told and forgotten."""
+
+    def __init__(self) -> None:
+        self._waits = False
+
+    def __call__(self, lost: Any) -> None:
+        import _thread
+
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            sys.__unraisablehook__(lost)
+        elif not self._waits:
+            self._waits = True
+            _thread.start_new_thread(self._interrupt, ())
+
+    def _interrupt(self) -> None:
+        import _thread
+        import time
+
+        time.sleep(0.01)  # not at once: it would be lost in the same place
+        self._waits = False
+        _thread.interrupt_main()
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -15,6 +15,7 @@ from diagnoser.loading import Knowledge
 from diagnoser.objectives import objectives
 from diagnoser.rules.checklist import evaluate
 from diagnoser.rules.format import render
+from diagnoser.rules.needs import QUICKER
 from diagnoser.settings import settings
 from diagnoser.stages import Look
 from diagnoser.times import stamp
@@ -64,13 +65,25 @@ def _unknown(one: Judgement, knowledge: Knowledge) -> Iterable[tuple[str, Unknow
             yield rule.id, Unknown(rule.when.text, rule.id, needs)
 
 
+def _late(judgement: Judgement, knowledge: Knowledge) -> Iterable[str]:
+    told = knowledge.say("{rule} could not be judged: on a text of this input it took too long to say {what}")
+    for cause in judgement.causes:
+        if cause.holds is None:
+            needs = judgement.evaluator.answer(knowledge.base.rules[cause.id].when).needs
+            for what in sorted(need.removeprefix(QUICKER) for need in needs if need.startswith(QUICKER)):
+                told = knowledge.say(
+                    "{rule} could not be judged: on a text of this input it took too long to say {what}"
+                )
+                yield told.format(rule=cause.id, what=what)
+
+
 def _notes(judgement: Judgement, knowledge: Knowledge) -> list[str]:
     evaluator, run, say = judgement.evaluator, judgement.run, knowledge.say
     said = evaluate(knowledge.base.notes, evaluator, lambda text, nodes: render(text, evaluator, nodes))
     notes = [note.reason for note in said if note.state == "pass"]
     notes += figures.disagreements(run, knowledge.titles, say)
     notes += [say(text).format(**fields) for text, fields in run.assumed]
-    notes += drift.sentences(run, say) + possible.sentences(run, say)
+    notes += drift.sentences(run, say) + possible.sentences(run, say) + list(_late(judgement, knowledge))
     if run.version and run.engine in ("vllm", "sglang"):
         newest = knowledge.catalog.newest(run.engine) or ""
         here, last = parse_version(run.version), parse_version(newest)

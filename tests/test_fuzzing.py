@@ -11,7 +11,7 @@ from serverlogs import diagnose, encoded, ids, vllm_serving, vllm_start
 
 from diagnoser.rules.expression import ExpressionError, parse
 from tools.fuzz.__main__ import FailureError, one
-from tools.fuzz.faults import FAIR, FAULTS, PIPED, inject
+from tools.fuzz.faults import FAIR, FAULTS, PIPED, inject, kinds
 from tools.fuzz.mutation import mutated
 from tools.fuzz.targets import TARGETS, traces, words
 
@@ -140,6 +140,15 @@ def test_faults_of_every_kind_are_injected() -> None:
     assert wrong == []
     assert sum(bool(one.error) for one in got) < INJECTED // 4
     assert sum(one.new != frozenset() for one in got) <= INJECTED // 8
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, *PIPED])
+def test_every_fault_in_every_kind_of_input(fault: str) -> None:
+    """A report or one line, at places that the number picks: two of each, so hundreds in all."""
+    assert len(kinds()) >= 10
+    got = [inject(FIRST + at, kind, fault) for kind in kinds() for at in (1, 2)]
+    assert [one for one in got if one.new and fault not in FAIR] == []
+    assert not any("\n" in one.error for one in got)
 
 
 def test_time_is_what_a_hang_costs() -> None:

@@ -18,6 +18,7 @@ from serverlogs import diagnose, encoded, ids, judge, vllm
 
 from diagnoser.cli import main
 from diagnoser.knowledge.yamlfile import YamlError, documents, parse
+from diagnoser.rules import packs
 from diagnoser.rules.kinds import NodeError, pattern
 from diagnoser.rules.model import Node
 from diagnoser.sources import InputError, open_inputs
@@ -72,21 +73,34 @@ def test_documents_that_are_too_deep(name: str, tmp_path: Path) -> None:
     assert session.inputs[1].problems
 
 
-@pytest.mark.parametrize("text", [r"(a|aa)+$", r"(?:0|0)+$"])
-def test_a_pattern_without_bound_is_refused_where_it_is_written(text: str) -> None:
-    with pytest.raises(NodeError, match="without bound"):
+#: (a regular expression after `matches`, what is said of it)
+REFUSED = [
+    (r"(a|aa)+$", "without bound"),
+    (r"(?:0|0)+$", "without bound"),
+    (r"(?:ab|ab)+$", "without bound"),
+    (r"(?R)?a", "without bound"),
+    (r"(?:vllm){99999999}", "repeats more than 10000 times"),
+    (r"((a{1,100}){1,100}){1,100}$", "repeats more than 10000 times"),
+    (r"(?:(?:ab|cd){1000}){,1000}", "repeats more than 10000 times"),
+    ("a" * 2001, "more than 2000 characters"),
+    ("(" * 900 + "a" + ")" * 900, "nested too deep"),
+    ("(a", "not a regular expression"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), REFUSED, ids=[text[:30] for text, _ in REFUSED])
+def test_a_pattern_without_bound_is_refused_where_it_is_written(text: str, said: str) -> None:
+    start = time.process_time()
+    with pytest.raises(NodeError, match=said):
         pattern(Node("text", (text,), repr(text), "text"))
+    assert time.process_time() - start < 2
 
 
-def test_the_rule_of_such_a_pattern_is_named(tmp_path: Path, capsys: Any) -> None:
-    rule = Path(__file__).parents[1] / "rules" / "platform" / "bad_flag.yaml"
-    text = re.sub(r"(?m)^when: .*$", r"when: run.engine matches \"(a|aa)+$\"", rule.read_text(), count=1)
-    (tmp_path / "rules" / "platform").mkdir(parents=True)
-    (tmp_path / "rules" / "platform" / "slow_pattern.yaml").write_text(text)
-    (tmp_path / "s.log").write_bytes(encoded(logs.LOGS["vllm quiet"]))
-    assert main(["--cache-dir", "none", "--rules", str(tmp_path / "rules"), str(tmp_path / "s.log")]) == 2
-    told = capsys.readouterr().err
-    assert "slow_pattern.yaml:" in told
+@pytest.mark.parametrize(
+    "text", [r"(?i)h100|h200", r"a{2,5}b{1,1000}", r"^/models/[\w.-]+$", "(" * 20 + "a" + ")" * 20]
+)
+def test_usual_patterns_are_taken(text: str) -> None:
+    pattern(Node("text", (text,), repr(text), "text"))
 
 
 # -- files that are none, and files that change
@@ -108,6 +122,45 @@ def test_devices(device: str) -> None:
         pytest.skip(f"no {device}")
     with pytest.raises(InputError, match=r"empty|binary"):
         open_inputs([device], None)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a link to nothing"])
+@pytest.mark.parametrize("cached", [True, False])
+def test_what_is_no_file_in_a_folder_of_rules(kind: str, cached: bool, tmp_path: Path, capsys: Any) -> None:
+    rules, log = tmp_path / "rules", tmp_path / "s.log"
+    (rules / "platform").mkdir(parents=True)
+    log.write_bytes(encoded(logs.LOGS["vllm quiet"]))
+    command = ["-q", "--cache-dir", str(tmp_path / "cache") if cached else "none", "--rules", str(rules), str(log)]
+    assert main(command) == 0
+    odd = rules / "platform" / "odd.yaml"
+    if kind == "a pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("/dev/zero" if kind == "a device" else "nowhere")
+    capsys.readouterr()
+    assert main(command) == 2
+    assert capsys.readouterr().err == f"diagnose: error: {odd}:1:1: is no file\n"
+
+
+def test_more_rules_than_anybody_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packs, "MOST_RULES", 2)
+    (tmp_path / "rules" / "platform").mkdir(parents=True)
+    for name in ("a", "b", "c"):
+        (tmp_path / "rules" / "platform" / f"{name}.yaml").write_text("not read")
+    found, [error] = packs.sources(tmp_path / "rules")
+    assert found == [] and str(error) == f"{tmp_path / 'rules'}:1:1: more than 2 files of rules"
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device"])
+def test_a_ledger_reads_its_inputs_twice(kind: str, tmp_path: Path, capsys: Any) -> None:
+    odd = tmp_path / "odd.log"
+    if kind == "a pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("/dev/zero")
+    assert main(["ledger", "add", "-q", "--ledger", str(tmp_path / "l.db"), str(odd)]) == 2
+    assert "cannot be read twice" in capsys.readouterr().err
+    assert not (tmp_path / "l.db").exists()
 
 
 def test_a_pipe_whose_writer_dies(tmp_path: Path) -> None:
@@ -278,3 +331,28 @@ def test_a_pattern_that_runs_out_of_time_on_its_own_example_fails(
     assert main(["rules", "test", str(rule)]) == 1
     said = capsys.readouterr().out
     assert "FAIL: line 2: the pattern of the event 'gate.row'" in said and f"{rule}:10" in said
+
+
+def test_the_rule_of_a_pattern_without_bound_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rule = slow_rule(tmp_path, "another word", "the gate is open")
+    rule.write_text(rule.read_text().replace("when: gate.row", r"""when: gate.row and engine matches "(a|aa)+$" """))
+    log = tmp_path / "s.log"
+    log.write_bytes(encoded(logs.LOGS["vllm quiet"]))
+    assert main(["--cache-dir", "none", "--rules", str(tmp_path / "rules"), str(log)]) == 2
+    assert capsys.readouterr().err.startswith(f"diagnose: error: {rule}:13:35: a regular expression without bound")
+
+
+def test_a_condition_whose_pattern_runs_out_of_time_is_named_in_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No text that is tried when the rule is loaded shows it: one in the log does."""
+    rule = slow_rule(tmp_path, "another word", "the gate is open")
+    condition = 'model.name matches "/(?:am|a|m)+$"'
+    rule.write_text(rule.read_text().replace("when: gate.row", f"when: {condition}"))
+    log = tmp_path / "s.log"
+    log.write_bytes(encoded(logs.LOGS["vllm quiet"]).replace(b"/models/m", b"/" + b"am" * 40 + b"!"))
+    assert main(["--cache-dir", "none", "--rules", str(tmp_path / "rules"), str(log)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert (
+        f"platform.slow_gate could not be judged: on a text of this input it took too long to say {condition}" in told
+    )

@@ -176,6 +176,15 @@ def test_a_crash_behind_a_whole_request_line_is_seen():
     assert [record.kind for record in records] == ["request", "traceback"]
 
 
+@pytest.mark.parametrize("head", ["INFO 07-12 10:01:00 [loader.py:7] ", "[2026-07-12 10:01:00 TP0] "])
+@pytest.mark.parametrize(
+    "bar", ["shards:  50% Completed | 1/2 [00:01<00:01,  1.20s/it]", "  9%|#  | 1/9 [00:01<?, ?it/s]"]
+)
+def test_a_message_that_tells_of_a_bar_is_one_record(head: str, bar: str) -> None:
+    [record] = read([f"{head}so far: {bar} Killed"])
+    assert record.text == f"so far: {bar} Killed" and record.dialect in ("vllm", "sglang")
+
+
 def test_a_bar_and_a_log_line_on_one_physical_line_are_two_records():
     records = read(
         "Capturing batches (bs=1):   0%|          | 0/23 [00:00<?, ?it/s][2026-03-01 12:34:56 TP0] Entering.\n"

@@ -54,9 +54,16 @@ SECRETS = [
     ("output_token_ids: array('i', [424242, 1])", "424242"),
     ('content="""My "name" is Smith""", n=1', "Smith"),
     ("[type=string_type, input_value='Smith', input_type=str]", "Smith"),
+    ("POSTGRES_PASSWORD=hunter22", "hunter22"),
+    ("DB_PWD=/hunter22", "hunter22"),
+    ("'s3_secret_key': 'hunter22'", "hunter22"),
+    ("REDIS_AUTH_TOKEN=hunter22", "hunter22"),
+    ("--db-password hunter22", "hunter22"),
+    ("--admin-api-key hunter22", "hunter22"),
     ("output: ' Smith has the flu', output_token_ids: [1]", "flu"),
 ]
 KEPT = [
+    "PWD=/srv/models/run", "pwd=/srv", "forbidden_secrets: 3", "no password given",
     "vLLM API server version 0.10.1.1", "version 9.10.2.21", "torch==2.8.0.1", "v1.2.3.4", "libcudnn.so.9.5.1.17",
     "at 10:00:03.123 and 2026-05-19T08:02:11", "07-12 10:20:01 [core.py:118]", "0.0.0.0:8000", "127.0.0.1:8000",
     "[::]:8000 [::1]:8000", "c10d::broadcast_ std::vector a::vec c10d:: x", "1,890.4 tokens/s, KV 99.8%, 37/256",

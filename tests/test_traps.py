@@ -131,6 +131,37 @@ def test_a_request_that_never_ends_does_not_swallow_the_log(tmp_path: Path) -> N
     assert sum(len(table) for table in session.runs[0].tables.values()) == 40
 
 
+BARS = [
+    "Loading safetensors checkpoint shards:  50% Completed | 1/2 [00:01<00:01,  1.20s/it]",
+    "Capturing CUDA graphs:  50%|██   | 1/2 [00:01<00:01,  1.20s/it]",
+]
+
+
+@pytest.mark.parametrize("bar", BARS)
+@pytest.mark.parametrize("words", TROUBLE)
+def test_a_bar_in_a_prompt(bar: str, words: str, tmp_path: Path) -> None:
+    """What stands behind a bar on its line is a line of its own; not so where somebody quotes the bar."""
+    start, after = [*logs.vllm_start(), *logs.vllm_serving(40, 3)], logs.vllm_serving(70)
+    quiet(tmp_path, start, [received(f"what is {bar} {words}")], after)
+    start, after = [*logs.sglang_start(), *logs.sglang_serving(40, 5)], logs.sglang_serving(64)
+    quiet(tmp_path, start, [raw_receive(f"{bar} {words}"), raw_receive(f"what is\n{bar} {words}")], after)
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_log_that_ends_inside_a_prompt(wrapped: bool, tmp_path: Path) -> None:
+    """Wherever it was cut: what a user pasted is older than the request, and no last word of the server."""
+    before = [*logs.sglang_start(), *logs.sglang_serving(40, 5)]
+    inside = raw_receive("\n".join(TROUBLE)).split("\n")
+    for end in range(1, len(inside)):
+        lines = [*before, *inside[:end]]
+        if wrapped:
+            stamp = "2026-07-12T10:01:00.5Z"
+            lines = [json.dumps({"log": f"{line}\n", "stream": "stderr", "time": stamp}) for line in lines]
+        session = diagnose(tmp_path, lines)
+        assert session.report.findings == [] and session.runs[0].end == "running", inside[:end]
+        assert session.report.unrecognised == []
+
+
 def test_access_lines_with_trouble_in_the_path(tmp_path: Path) -> None:
     words = ["EngineDeadError", "CUDA%20out%20of%20memory", "NCCL error", "Killed", "torch.OutOfMemoryError: x"]
     lines = [access("404 Not Found", f"/{word}") for word in words]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from diagnoser.commands._errors import CommandError
 
@@ -65,10 +65,26 @@ def processors() -> int:
 
 def _processes(size: int) -> Executor:
     # Forking beside threads is not safe, and other systems cannot.
-    from concurrent.futures import ProcessPoolExecutor
+    import signal
+    from concurrent.futures import Future, ProcessPoolExecutor
     from multiprocessing import get_context
 
-    return ProcessPoolExecutor(size, mp_context=get_context("spawn"), initializer=_quiet)
+    class Processes(ProcessPoolExecutor):
+        """Processes that are deaf to Ctrl-C from their first instruction: they are started when work is given out."""
+
+        def submit(self, function: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+            if not hasattr(signal, "pthread_sigmask"):
+                return super().submit(function, *given, **named)
+            from multiprocessing import resource_tracker
+
+            resource_tracker.ensure_running()  # which would take the mask away
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                return super().submit(function, *given, **named)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    return Processes(size, mp_context=get_context("spawn"), initializer=_quiet)
 
 
 def _quiet() -> None:

@@ -85,6 +85,8 @@ def _digest(names: Sequence[str]) -> str:
     found = []
     for name in names:
         for path, _ in expand(name, listed):
+            if not path.is_file():
+                raise CommandError(f"ledger add: {path}: a pipe or device cannot be read twice; save it to a file")
             with path.open("rb") as file:
                 found.append(hashlib.file_digest(file, "sha256").hexdigest())
     return hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()

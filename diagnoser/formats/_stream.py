@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 
 from diagnoser.formats.base import Head
 from diagnoser.formats.clock import Clock
 from diagnoser.formats.joining import Open
+from diagnoser.formats.process import colourless
 from diagnoser.formats.quoting import Quote
 from diagnoser.formats.wrapping import Width
 from diagnoser.model import Line
@@ -58,6 +60,24 @@ class Quotes(dict[Quote, Stream]):
         """Forget a request and return it."""
         self.pop(quote).quote = None
         return quote
+
+    def last(self, ask: Callable[[str], Head | None]) -> Quote:
+        """Forget one at the end of the log and return it: what is left in it are the server's lines.
+
+        A log that a user pasted is older than the request that brought it.
+        """
+        quote, stream = next(iter(self.items()))
+        request = quote.request.record
+
+        def own(line: Line) -> bool:
+            head = ask(colourless(line.text))
+            if head is None or head.dialect != request.dialect or head.hour is None:
+                return False
+            time, _ = copy(stream.clock).resolve(head, line.time)
+            return time is not None and request.time is not None and time >= request.time
+
+        quote.end(own)
+        return self.close(quote)
 
 
 class Streams(dict[str, Stream]):

@@ -7,6 +7,8 @@ lines have gone by, the lines are held back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open
 from diagnoser.model import Line
@@ -63,11 +65,19 @@ class Quote:
         self._size += len(line.text)
         self.request.seen = seen
         if _closes(line.text.rstrip()):
-            for held in self.lines:
-                self.request.append(held.text.rstrip("\r"), held.number, seen)
-            self.request.close()
+            self._keep(len(self.lines))
             return True
         return False if len(self.lines) >= MOST_LINES or self._size >= MOST_CHARACTERS else None
+
+    def end(self, own: Callable[[Line], bool]) -> None:
+        """Keep what stands before the server's next own line: the log ends inside the request, so it was cut there."""
+        self._keep(next((at for at, line in enumerate(self.lines) if own(line)), len(self.lines)))
+
+    def _keep(self, count: int) -> None:
+        for held in self.lines[:count]:
+            self.request.append(held.text.rstrip("\r"), held.number, self.request.seen)
+        del self.lines[:count]
+        self.request.close()
 
 
 def _closes(text: str) -> bool:

@@ -92,10 +92,9 @@ class RecordReader:
         """Complete and return everything that is still open."""
         given: list[Record] = []
         while self._quotes:
-            given += self._reread(self._quotes.close(next(iter(self._quotes))))
-        for waiting in self._pending:
-            if not waiting.closed:
-                waiting.close()
+            given += self._reread(self._quotes.last(self._ask))
+        for waiting in (one for one in self._pending if not one.closed):
+            waiting.close()
         for stream in self._streams.values():
             stream.bare.clear()
             stream.prefixed.clear()
@@ -141,12 +140,13 @@ class RecordReader:
         return None
 
     def _line(self, line: Line, stream: Stream, who: process.Writer, text: str) -> tuple[Record, ...]:
-        if "% " not in text and "%|" not in text:
-            return self._piece(line, stream, who, text)
-        if 0 < (end := progress.bar_end(text)) < len(text) and text[end:].strip():
-            # A bar ends without a line break: what follows it on the line is a line of its own.
-            done = self._piece(line, stream, who, text[:end])
-            return done + self._line(line, stream, *self._second(who, text[end:]))
+        end = progress.bar_end(text) if "% " in text or "%|" in text else 0
+        if 0 < end < len(text) and text[end:].strip():
+            # A bar ends without a line break: what follows it is a line of its own, but where a message tells of it.
+            after = self._second(who, text[end:])
+            told, behind = self._ask(text), self._ask(after[1])
+            if told is None or told.dialect == progress.NAME or (behind is not None and behind.hour is not None):
+                return self._piece(line, stream, who, text[:end]) + self._line(line, stream, *after)
         return self._piece(line, stream, who, text)
 
     def _second(self, who: process.Writer, text: str) -> tuple[process.Writer, str]:
@@ -180,8 +180,8 @@ class RecordReader:
             return done + self._line(line, stream, *self._second(who, text[start:]))
         record = self._record(line, stream, who, text, head)
         # A JSON object is whole; so are these kinds.
-        closed = record.kind in ("access", "stats") or text[:1] == "{"
-        closed = closed or (record.kind == "request" and whole_request(record))
+        whole = record.kind == "request" and whole_request(record)
+        closed = whole or record.kind in ("access", "stats") or text[:1] == "{"
         # A traceback that other lines interrupt stays the one that goes on.
         busy = bare is not None and not record.text.endswith("(most recent call last):")
         if closed or busy:

@@ -11,10 +11,15 @@ MASK = "***"
 
 #: Values that say "there is no secret here"; masking them would hide a real answer.
 _EMPTY = r"(?!(?:None|null|True|False|true|false|EMPTY|\*{3})\b)"
+#: Whose it is may stand before it: ``POSTGRES_PASSWORD``, ``s3-secret-key``.
 _NAMES = (
-    r"(?:[\w-]{0,80}api[_-]?keys?|(?:hf|hub|auth|access|refresh|session|bearer|github|hugging_?face_?hub)[_-]?token"
-    r"|(?:aws_?)?secret(?:[_-]?access)?(?:[_-]?key)?|client[_-]?secret|password|passwd|pwd|private[_-]?key)"
+    r"(?:[\w-]{0,80}api[_-]?keys?|(?:[\w-]{0,80}[_-])?"
+    r"(?:(?:hf|hub|auth|access|refresh|session|bearer|github|hugging_?face_?hub)[_-]?token"
+    r"|(?:aws_?)?secret(?:[_-]?access)?(?:[_-]?key)?|client[_-]?secret|password|passwd|pwd|private[_-]?key))"
 )
+
+#: A working folder as shells name it in their environment: a place, not a password.
+_PLACE = r"(?!(?<=\bPWD=)/)"
 
 #: Each pattern keeps what stands in its groups "keep" and "end" and loses the rest.
 _PATTERNS = (
@@ -33,8 +38,8 @@ _PATTERNS = (
     r"(?i)(?P<keep>[?&](?:access_token|token|sig|signature|key|api_?key|x-amz-signature|x-amz-security-token)=)[^&\s'\"]+",
     # name=value, 'name': 'value', 'name': ['a', 'b'], --name value.
     r"(?i)(?P<keep>(?<![\w-])['\"]?" + _NAMES + r"['\"]?\s*[=:]\s*\[)(?!\])[^\]]*(?P<end>\]?)",
-    r"(?i)(?P<keep>(?<![\w])['\"]?" + _NAMES + r"['\"]?\s*[=:]\s*['\"]?)" + _EMPTY + r"[^\s'\",;)}\]\[]{4,}",
-    r"(?i)(?P<keep>--(?:api-key|hf-token|admin-api-key|password)(?:\s+|=)['\"]?)" + _EMPTY + r"(?!-)[^\s'\"]+",
+    r"(?i)(?P<keep>(?<![\w])['\"]?" + _NAMES + r"['\"]?\s*[=:]\s*['\"]?)" + _EMPTY + _PLACE + r"[^\s'\",;)}\]\[]{4,}",
+    r"(?i)(?P<keep>--(?:[\w-]{0,80}-)?(?:api-key|hf-token|password)(?:\s+|=)['\"]?)" + _EMPTY + r"(?!-)[^\s'\"]+",
 )
 #: Text without any of these words holds nothing that the patterns look for: most lines stop here.
 _HINT = lazily(

@@ -21,6 +21,9 @@ from diagnoser.rules.packs import Pack, rule_files
 #: Entries kept of one kind: one per set of rules in use; the oldest go first.
 KEEP = 8
 
+#: Bytes of one file that decide: more than any file of rules or of the catalogue has.
+MOST = 16 << 20
+
 #: The kinds of entries.
 RULES, VOCABULARY = "rules", "vocabulary"
 
@@ -140,13 +143,18 @@ def _contents(files: Iterable[str | Path], folder: str = "") -> list[bytes]:
     found: list[bytes] = []
     for path in files:
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - a path object costs as much as the reading
-                content = file.read()
+            with open(path, "rb", opener=_at_once) as file:
+                content = file.read(MOST)
         except OSError:
             content = b"?"
         name = str(path).removeprefix(folder).replace(os.sep, "/") if folder else path
         found += (f"\n{name} {len(content)}\n".encode(errors="surrogateescape"), content)
     return found
+
+
+def _at_once(name: str, flags: int) -> int:
+    """Open a file without waiting: what lies in a folder of rules may be a pipe that nobody writes to."""
+    return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _code() -> Iterator[str]:

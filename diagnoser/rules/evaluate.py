@@ -13,6 +13,7 @@ from diagnoser.rules.aggregates import Samples
 from diagnoser.rules.eventcalc import Events
 from diagnoser.rules.lookup import Lookups
 from diagnoser.rules.model import EventSpec, Node, RuleBase
+from diagnoser.rules.needs import quicker
 from diagnoser.rules.spreads import Spreads
 from diagnoser.rules.value import NOTHING, UNKNOWN, Answer, Result, Trace, Value, unknown
 from diagnoser.values import dataclass
@@ -166,7 +167,8 @@ def _member(evaluator: Evaluator, node: Node) -> Answer:
 
 def _matches(evaluator: Evaluator, node: Node) -> Answer:
     left = evaluator.answer(node.args[0])
-    return Answer(logic.searched(left.value, node.args[1].args[0]), left.needs)
+    found = logic.searched(left.value, node.args[1].args[0])
+    return Answer(found, quicker(node.text) if found is UNKNOWN and left.known else left.needs)
 
 
 def _else(evaluator: Evaluator, node: Node) -> Answer:
@@ -185,8 +187,7 @@ def _if(evaluator: Evaluator, node: Node) -> Answer:
 
 
 def _list(evaluator: Evaluator, node: Node) -> Answer:
-    values, needs = _gather(evaluator, node)
-    return Answer(values, needs)
+    return Answer(*_gather(evaluator, node))
 
 
 def _events(evaluator: Evaluator, node: Node) -> Answer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +15,9 @@ from diagnoser.rules.model import Node
 
 #: Seconds that a regular expression may take on a text of sixty characters that nearly matches.
 _PROBE = 0.1
+#: Characters of a regular expression, and how often it may repeat a part, repeats within repeats multiplied: compiling
+#: longer ones takes minutes, or more memory than there is.
+LONGEST, MOST_REPEATS = 2000, 10_000
 
 
 class NodeError(Exception):
@@ -68,12 +73,24 @@ def pattern(raw: Node) -> None:
 
     if raw.op != "text":
         raise NodeError(raw, "a regular expression in quotes belongs after 'matches'")
+    text = str(raw.args[0])
+    if len(text) > LONGEST:
+        raise NodeError(raw, f"a regular expression of more than {LONGEST} characters")
+    if _repeats(text) > MOST_REPEATS:
+        raise NodeError(raw, f"a regular expression that repeats more than {MOST_REPEATS} times")
     try:
-        regex.compile(raw.args[0])
+        regex.compile(text)
     except regex.error as error:
         raise NodeError(raw, f"not a regular expression: {error}") from None
-    if _runs_away(raw.args[0]):
+    except RecursionError:
+        raise NodeError(raw, "a regular expression that is nested too deep") from None
+    if _runs_away(text):
         raise NodeError(raw, "a regular expression without bound on its time: it repeats what repeats itself")
+
+
+def _repeats(text: str) -> int:
+    """How often a part may be repeated at most, if all counts stood within each other."""
+    return math.prod(max(1, int(least or 0), int(most or 0)) for least, most in re.findall(r"\{(\d*),?(\d*)\}", text))
 
 
 def _runs_away(text: str) -> bool:
@@ -81,7 +98,8 @@ def _runs_away(text: str) -> bool:
     import regex
 
     search = regex.compile(text).search
-    for piece in dict.fromkeys("a0 _." + text[:200].replace("\\", "")):
+    words = re.findall(r"\w{2,}", text[:200])
+    for piece in dict.fromkeys([*"a0 _.", *text[:200].replace("\\", ""), *words]):
         try:
             search(piece * 60 + "\x00", timeout=_PROBE)
         except TimeoutError:

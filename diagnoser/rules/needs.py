@@ -6,13 +6,22 @@ from collections.abc import Iterable
 
 from diagnoser.language import ENGLISH, Say, phrase
 
+#: How the need of a condition begins whose pattern ran out of time on a text.
+QUICKER = "a quicker pattern than "
+
 #: How a need begins that names a series, a condition or an expression, and its sentence.
 _WITH = {
     "statistics lines with ": phrase("statistics lines with {what}"),
     "a metrics page with ": phrase("a metrics page with {what}"),
     "samples while ": phrase("samples while {what}"),
     "a number as ": phrase("a number as {what}"),
+    QUICKER: phrase("a quicker pattern than {what}"),
 }
+
+
+def quicker(condition: str) -> frozenset[str]:
+    """Return what a condition needs whose pattern ran out of time on the text of a log."""
+    return frozenset({QUICKER + condition[:80]})
 
 
 def listed(needs: Iterable[str], say: Say = ENGLISH) -> str:

@@ -15,6 +15,9 @@ from diagnoser.rules.model import STAGES
 #: Entry points of this group name a package whose folder holds ``<stage>/*.yaml`` and ``events/*.yaml``.
 GROUP = "diagnoser.rules"
 
+#: Files of one folder: compiling as many takes minutes; more are no rules, or another folder than was meant.
+MOST_RULES = 2000
+
 #: Folders beside the stages: shared messages, and what is no rule: the catalogue of engine versions, languages.
 _EVENTS, _OTHERS = "events", ("catalog", "lang")
 
@@ -108,6 +111,8 @@ def sources(folder: Path, pack: str = "") -> tuple[list[RuleSource], list[RuleEr
             errors.append(RuleError(str(path), 1, 1, "rule files end in .yaml"))
         elif path.suffix != ".yaml":
             continue
+        elif not path.is_file():  # reading a pipe may never end
+            errors.append(RuleError(str(path), 1, 1, "is no file"))
         elif place == _EVENTS:
             found.append(RuleSource(path))
         elif place in STAGES:
@@ -116,6 +121,8 @@ def sources(folder: Path, pack: str = "") -> tuple[list[RuleSource], list[RuleEr
             known = (*STAGES, _EVENTS)
             text = f"folder '{place}' is no stage{hint(place, known) or '; known: ' + ', '.join(known)}"
             errors.append(RuleError(str(path), 1, 1, text))
+    if len(found) > MOST_RULES:
+        return [], [RuleError(str(folder), 1, 1, f"more than {MOST_RULES} files of rules")]
     errors += _stray(folder)
     return found, errors
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from diagnoser.sources import Source
 
@@ -16,6 +16,7 @@ VALUE = 16 << 20
 STREAMED = 512 << 20
 #: Rows asked for at once.
 BATCH = 4096
+T = TypeVar("T")
 
 
 class Tables:
@@ -50,7 +51,7 @@ class Tables:
         """Yield the rows of a query; names in it must be the caller's own, never the file's."""
         self._left = STEPS // 1_000_000
         cursor = self._run(query, given)
-        while batch := cursor.fetchmany(BATCH):
+        while batch := self._asked(lambda: cursor.fetchmany(BATCH)):
             yield from batch
 
     def close(self) -> None:
@@ -59,10 +60,18 @@ class Tables:
             self._connection.close()
 
     def _run(self, query: str, given: Sequence[Any] = ()) -> sqlite3.Cursor:
+        return self._asked(lambda: self._connection.execute(query, given))
+
+    def _asked(self, ask: Callable[[], T]) -> T:
         try:
-            return self._connection.execute(query, given)
+            return ask()
         except UnicodeDecodeError:  # the message of an error quotes the file, whatever bytes it has there
             raise sqlite3.DatabaseError("malformed, in words that are no text") from None
+        except sqlite3.OperationalError as error:
+            # Ctrl-C while SQLite works comes in `_step`, of whose exceptions SQLite tells nothing but that it ended.
+            if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT and self._left >= 0:
+                raise KeyboardInterrupt from None
+            raise
 
     def _step(self) -> bool:
         self._left -= 1

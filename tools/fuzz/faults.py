@@ -1,8 +1,8 @@
 """Faults injected into whole inputs: what a report says of a damaged input must be true of the whole one.
 
 A fault has a number; the number picks a sample, one of its files, the kind of fault and its place. The report must come
-(or a clear error), and no finding at warning or above may appear that the whole sample does not give. ``FAIR`` says
-where that cannot be asked.
+(or a clear error), and no finding at warning or above may appear whose condition does not hold in the whole sample.
+``FAIR`` says where that cannot be asked.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from typing import BinaryIO, NamedTuple, cast
 
 from diagnoser import reports
 from diagnoser.api import Session
-from diagnoser.sources import InputError
+from diagnoser.sources import InputError, open_inputs
 from tools.fuzz.targets import ROOT, knowledge
 
 #: Damage that leaves well-formed lines with other words in them: nobody can tell these from what was written. The
 #: report of a changed digit is right for that digit; text of a user that lost the line around it is a line of its own.
 FAIR = frozenset({"flip", "swap", "drop", "packed", "zeros"})
+#: What says of itself that the log is cut: the rule, and its symptom.
+_SAYS_CUT = ("platform.engine_dead", "only_the_wrapper_is_left")
 _LEVELS = ("warning", "critical")
 
 
@@ -136,20 +138,39 @@ def _files(folder: Path) -> list[Path]:
 
 
 @functools.cache
-def _whole(folder: Path) -> frozenset[str]:
-    return _found(Session([str(path) for path in _files(folder)], knowledge=knowledge()))
+def _whole(folder: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what the whole sample gives, and what it supports: conditions that hold, also behind another cause."""
+    session = Session([str(path) for path in _files(folder)], knowledge=knowledge())
+    rules = knowledge().base.rules
+    causes = {cause.id: judged for judged in session.judgements for cause in judged.causes}
+    held = {name for name, judged in causes.items() if judged.evaluator.value(rules[name].when) is True}
+    return _found(session), frozenset(held)
 
 
 def _found(session: Session) -> frozenset[str]:
     return frozenset(one.id for one in session.report.findings if one.severity in _LEVELS)
 
 
-def inject(number: int) -> Outcome:
-    """Inject the fault of this number and return what came of it. Raises what no input may raise."""
+@functools.cache
+def kinds() -> dict[str, tuple[Path, ...]]:
+    """Return the files of the samples by what a reader takes them for."""
+    found: dict[str, list[Path]] = {}
+    for path in (path for folder in cases() for path in _files(folder)):
+        opened = open_inputs([str(path)], None)
+        found.setdefault(opened[0].kind if len(opened) == 1 else "archive", []).append(path)
+    return {kind: tuple(paths) for kind, paths in found.items()}
+
+
+def inject(number: int, kind: str = "", fault: str = "") -> Outcome:
+    """Inject the fault of this number and return what came of it. Raises what no input may raise.
+
+    ``kind`` and ``fault`` choose what is damaged and how; by default the number does.
+    """
     dice = random.Random(number)
     folder = dice.choice(cases())
-    hit = dice.choice(_files(folder))
-    name = dice.choice([*FAULTS, *PIPED])
+    hit = dice.choice(kinds()[kind] if kind else _files(folder))
+    folder = hit.parent
+    name = fault or dice.choice([*FAULTS, *PIPED])
     data = hit.read_bytes()
     with tempfile.TemporaryDirectory() as place:
         names: list[str] = []
@@ -171,6 +192,8 @@ def inject(number: int) -> Outcome:
             return Outcome(folder.name, hit.name, name, frozenset(), frozenset(), str(error), 1)
         for kind in ("text", "json"):
             assert reports.get(kind).render(session.report, reports.RenderOptions())
-    whole, found = _whole(folder), _found(session)
+    (whole, supported), found = _whole(folder), _found(session)
+    if any(one.evaluator.symptom(_SAYS_CUT[1]).value is True for one in session.judgements):
+        found -= {_SAYS_CUT[0]}
     problems = sum(len(one.problems) for one in session.report.inputs)
-    return Outcome(folder.name, hit.name, name, found - whole, whole - found, "", problems)
+    return Outcome(folder.name, hit.name, name, found - whole - supported, whole - found, "", problems)
