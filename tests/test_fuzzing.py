@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from serverlogs import diagnose, encoded, ids, vllm_serving, vllm_start
 
 from diagnoser.rules.expression import ExpressionError, parse
@@ -15,6 +20,7 @@ from tools.fuzz.faults import FAIR, FAULTS, PIPED, inject, kinds
 from tools.fuzz.mutation import mutated
 from tools.fuzz.targets import TARGETS, traces, words
 
+ROOT = Path(__file__).parent.parent
 #: Changed inputs of each reader; slow readers get fewer.
 INPUTS = 240
 #: Faults injected into the samples, from this number on.
@@ -31,6 +37,45 @@ def test_nothing_raises_or_hangs(name: str) -> None:
             one(name, data)
         except FailureError as failure:
             pytest.fail(f"python -m tools.fuzz show {name} --first {number}: {failure}")
+
+
+@st.composite
+def inputs(draw: st.DrawFn, name: str) -> bytes:
+    """Draw bytes, text, or a seed with pieces of it changed, doubled and left out."""
+    if draw(st.integers(0, 3)) == 0:
+        return draw(st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-8", "replace")))
+    data = draw(st.sampled_from(TARGETS[name].seeds()))
+    for _ in range(draw(st.integers(1, 4))):
+        start, stop = sorted((draw(st.integers(0, len(data))), draw(st.integers(0, len(data)))))
+        put = draw(st.sampled_from([b"", data[start:stop] * 2]) | st.binary(max_size=12) | st.just(b"\n"))
+        data = data[:start] + put + data[stop:]
+    return data[: 4 * 6000]
+
+
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_nothing_raises_whatever_is_drawn(name: str) -> None:
+    @settings(
+        max_examples=max(5, 80 // TARGETS[name].cost), deadline=None, database=None,
+        phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(inputs(name))
+    def drawn(data: bytes) -> None:
+        one(name, data)
+
+    drawn()
+
+
+@pytest.mark.skipif(find_spec("atheris") is None, reason="atheris is not installed")
+def test_nothing_raises_where_coverage_leads(tmp_path: Path) -> None:
+    """Two seconds of each quick reader; CONTRIBUTING.md has the long run."""
+    code = (
+        "import sys; from tools.fuzz.__main__ import guided; from pathlib import Path;"
+        "names = sys.argv[2:]; sys.exit(guided(names, 2, Path(sys.argv[1])))"
+    )
+    names = [name for name in sorted(TARGETS) if TARGETS[name].cost <= 4]
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path), *names], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    assert f"{len(names)} readers guided by coverage" in done.stdout
 
 
 def test_a_number_is_an_input() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib
+import os
 import pkgutil
 import resource
 import signal
@@ -88,8 +89,8 @@ def many(name: str, first: int, count: int, seconds: float, keep: Path | None) -
     return len(seen) + (grown > GROWTH)
 
 
-def guided(name: str, seconds: int, corpus: Path) -> None:
-    """Run inputs that coverage chooses until the time is over or one fails; libFuzzer ends the process."""
+def guided(names: Sequence[str], seconds: int, keep: Path) -> int:
+    """Run inputs that coverage chooses, of each reader until the time is over or one fails; return how many failed."""
     import atheris  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     import diagnoser
@@ -98,13 +99,23 @@ def guided(name: str, seconds: int, corpus: Path) -> None:
         for module in pkgutil.walk_packages(diagnoser.__path__, "diagnoser."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
-    corpus.mkdir(parents=True, exist_ok=True)
-    for seed in TARGETS[name].seeds():
-        (corpus / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
-    target = TARGETS[name].run
-    options = [f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=1500", f"-max_len={20_000}"]
-    atheris.Setup(["fuzz", *options, f"-artifact_prefix={corpus.parent}/{name}-", str(corpus)], target)
-    atheris.Fuzz()
+    failed = []
+    for name in names:
+        corpus = keep / name
+        corpus.mkdir(parents=True, exist_ok=True)
+        for seed in TARGETS[name].seeds():
+            (corpus / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
+        # libFuzzer ends its process, and to prepare the code for it takes longer than a short run.
+        if (child := os.fork()) == 0:
+            options = [f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=1500", f"-max_len={20_000}"]
+            atheris.Setup(["fuzz", *options, f"-artifact_prefix={keep}/{name}-", str(corpus)], TARGETS[name].run)
+            atheris.Fuzz()
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            failed.append(name)
+    print(
+        f"{len(names)} readers guided by coverage, {seconds} s each: {', '.join(failed) or 'none'} failed", flush=True
+    )
+    return len(failed)
 
 
 def faults(first: int, count: int, seconds: float) -> int:
@@ -140,10 +151,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.keep is not None:
         args.keep.mkdir(parents=True, exist_ok=True)
     if args.what == "guided":
-        if args.target is None or args.keep is None:
-            parser.error("guided needs a target and --keep FOLDER")
-        guided(args.target, args.seconds, args.keep / args.target)
-        return 0
+        if args.keep is None:
+            parser.error("guided needs --keep FOLDER")
+        return guided([args.target] if args.target else sorted(TARGETS), args.seconds, args.keep)
     if args.what == "faults":
         return faults(args.first, min(args.count, 100_000), args.seconds)
     names = [args.target] if args.target else sorted(TARGETS)
