@@ -1,9 +1,13 @@
 """Every message that a rule looks for is printed by some version, or names where it was seen."""
 
+from collections import Counter
+
 from diagnoser.knowledge.catalog import Catalog
+from diagnoser.knowledge.grounding import ground
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.rules.grounded import ungrounded
 from diagnoser.rules.loader import load
+from diagnoser.rules.matcher import PLATFORMS
 from diagnoser.rules.model import EventSpec, RuleBase
 from diagnoser.rules.template import parse_template
 
@@ -14,6 +18,24 @@ def test_the_shipped_rules_are_grounded():
     base = load([rules_dir()], CATALOG.vocabulary())
     loose = [f"{one.place.file}:{one.place.line}: {spec.name}: {one.text}" for spec, one in ungrounded(base, CATALOG)]
     assert not loose, "\n".join(loose)
+
+
+def test_the_page_tells_how_many_are():
+    told: Counter[str] = Counter()
+    for spec in load([rules_dir()], CATALOG.vocabulary()).events.values():
+        for one in spec.templates:
+            if one.engine in PLATFORMS:
+                told["pods"] += 1
+            elif ".." in one.versions:
+                told["taken"] += 1
+            else:
+                told["found" if ground(one.engine, one.text, CATALOG).found else "sourced"] += 1
+    said = (
+        f"Of {told.total():,} templates {told['taken']:,} are taken from the catalogue, {told['found']} are found in it,"
+        f" {told['sourced']} have a source of their own, {told['pods']} are about pods,"
+    )
+    page = " ".join((rules_dir().parent / "docs" / "catalog.md").read_text(encoding="utf-8").split())
+    assert said in page
 
 
 def test_a_message_that_no_version_prints_is_found():
