@@ -23,7 +23,8 @@ from benchmarks import inputs
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"
-MARKS = ("<!-- measured: written by `python -m benchmarks --write` -->", "<!-- end of measured -->")
+#: What encloses each part of the page that a run may renew: speed, memory, rules.
+MARKS = ("<!-- {}: written by `python -m benchmarks --write` -->", "<!-- end of {} -->")
 NAMES = [
     *("access", "batches", "tracebacks"),
     *(f"{kind}+{wrap}" for kind in ("access", "batches") for wrap in ("kubectl", "cri", "docker", "colours")),
@@ -168,35 +169,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"inputs: {', '.join(NAMES)} (default: all)")
     parser.add_argument("--size", type=float, default=300, help="MB of each input (default 300)")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3, help="of the speed; 0: none (default %(default)s)")
     parser.add_argument("--memory", type=float, default=0, help="GB to read from a pipe under a memory limit")
     parser.add_argument("--curve", action="store_true", help="CPU seconds by the number of rules")
     parser.add_argument("--write", action="store_true", help=f"put the figures into {PAGE.relative_to(ROOT)}")
     said = parser.parse_args()
     if unknown := [name for name in said.names if name not in NAMES]:
         parser.error(f"no input {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    machine = (
+        f"{os.cpu_count()} processors, {platform.system()} {platform.machine()}, Python {platform.python_version()},"
+        f" load average {os.getloadavg()[0]:.1f} at the start"
+    )
     with tempfile.TemporaryDirectory() as cache:
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
         environment |= {"LC_ALL": "C", "DIAGNOSE_CACHE_DIR": cache, "PYTHONPATH": str(ROOT)}
         size = int(said.size * 1e6)
-        page = [
-            f"{said.size:.0f} MB an input, medians of {said.rounds} rounds, {os.cpu_count()} processors,"
-            f" {platform.system()} {platform.machine()}, Python {platform.python_version()}, load average"
-            f" {os.getloadavg()[0]:.1f} at the start. MB per CPU second:",
-            "",
-            *throughput(said.names or NAMES, size, said.rounds, environment),
-        ]
+        if said.rounds:
+            head = f"{said.size:.0f} MB an input, medians of {said.rounds} rounds, {machine}. MB per CPU second:"
+            write(said.write, "speed", [head, "", *throughput(said.names or NAMES, size, said.rounds, environment)])
         if said.memory:
-            page += ["", "Memory:", ""]
-            page += [memory(name, int(said.memory * 1e9), environment) for name in ("access", "batches")]
+            found = [memory(name, int(said.memory * 1e9), environment) for name in ("access", "batches")]
+            limit = f"Under a limit of {LIMIT / 1e6:.0f} MB of data (RLIMIT_DATA), {machine}:"
+            write(said.write, "memory", [limit, "", *found])
         if said.curve:
-            page += ["", f"Rules, over {said.size:.0f} MB of access:", "", *curve(size, said.rounds, environment)]
-    if said.write:
-        text = PAGE.read_text(encoding="utf-8")
-        head, _, rest = text.partition(MARKS[0])
-        PAGE.write_text(
-            "\n".join([head + MARKS[0], "", *page, "", MARKS[1] + rest.partition(MARKS[1])[2]]), encoding="utf-8"
-        )
+            head = f"CPU seconds over {said.size:.0f} MB of access, by the number of rules, {machine}:"
+            write(said.write, "rules", [head, "", *curve(size, max(said.rounds, 1), environment)])
+
+
+def write(wanted: bool, part: str, lines: list[str]) -> None:
+    """Put what was measured into its part of the page."""
+    if wanted:
+        begin, end = (mark.format(part) for mark in MARKS)
+        head, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+        page = "\n".join([head + begin, "", *lines, "", end + rest.partition(end)[2]])
+        PAGE.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

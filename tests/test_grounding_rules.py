@@ -31,8 +31,9 @@ def test_the_page_tells_how_many_are():
             else:
                 told["found" if ground(one.engine, one.text, CATALOG).found else "sourced"] += 1
     said = (
-        f"Of {told.total():,} templates {told['taken']:,} are taken from the catalogue, {told['found']} are found in it,"
-        f" {told['sourced']} have a source of their own, {told['pods']} are about pods,"
+        f"Of {told.total():,} templates {told['taken']:,} are taken from the catalogue,"
+        f" {told['found']} are found in it, {told['sourced']} have a source of their own,"
+        f" {told['pods']} are about pods,"
     )
     page = " ".join((rules_dir().parent / "docs" / "catalog.md").read_text(encoding="utf-8").split())
     assert said in page
