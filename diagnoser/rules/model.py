@@ -155,6 +155,8 @@ class Rule:
     impact: str
     false_positives: str
     needs: str
+    asks: tuple[str, ...]  # kinds of inputs that ``needs`` names without saying what they should have
+    not_applicable: tuple[tuple[str, Node], ...]  # (why, condition)
     remedies: tuple[Remedy, ...]
     verify: str
     fires: tuple[Example, ...] = ()
