@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.metricref import COUNTERS, key
+from diagnoser.knowledge.stats_labels import fields
 
 
 class Life(NamedTuple):
@@ -35,12 +36,11 @@ def field_life(catalog: Catalog, engine: str, version: str, label: str) -> Life 
 def _field_lives(catalog: Catalog, engine: str) -> dict[str, tuple[int, int]]:
     versions = catalog.version_list(engine)
     found: dict[str, tuple[int, int]] = {}
-    for row in catalog.rows(engine, "stats-fields") if versions else ():
+    for label, since, until in fields(catalog, engine) if versions else ():
         assert versions is not None
-        first, last = versions.first_index(row["first"]), versions.last_index(row.get("last"))
-        for label in row["field"].split(" / "):
-            known = found.get(label, (first, last))
-            found[label] = min(first, known[0]), max(last, known[1])
+        first, last = versions.first_index(since), versions.last_index(until)
+        known = found.get(label, (first, last))
+        found[label] = min(first, known[0]), max(last, known[1])
     return found
 
 

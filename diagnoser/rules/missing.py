@@ -94,16 +94,16 @@ class Missing:
         if word in BESIDE:
             with_it = series is not None and self._given(word)
             return _BESIDE_WITH[word].format(what=series.title) if with_it and series is not None else BESIDE[word]
-        if series is None or (not engine and series.metric):
+        if series is None or not (engine or series.log) or not (series.log or series.metric):
             return METRICS
         if engine in series.metric:
             return self._page(series)
         if engine.endswith("-router"):
             return BEHIND
         clients = set(series.log) - set(ENGINES)
-        if clients and not engine:
-            return BESIDE["bench"]
-        return f"{TITLES.get(engine, engine)} has no figure for {series.title}" if engine else METRICS
+        if clients or not engine:
+            return BESIDE["bench"] if clients else METRICS
+        return f"{TITLES.get(engine, engine)} has no figure for {series.title}"
 
     def _beyond_the_log(self, series: Series) -> str | None:
         """Say where else than in the statistics lines that there are a series is, None where they could have it."""
