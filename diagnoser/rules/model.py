@@ -155,14 +155,14 @@ class Rule:
     impact: str
     false_positives: str
     needs: str
-    asks: tuple[str, ...]  # kinds of inputs that ``needs`` names without saying what they should have
-    not_applicable: tuple[tuple[str, Node], ...]  # (why, condition)
     remedies: tuple[Remedy, ...]
     verify: str
     fires: tuple[Example, ...] = ()
     silent: tuple[Example, ...] = ()
     place: Place = Place("", 0)
     placeholders: tuple[tuple[str, Node], ...] = ()  # every expression used inside {} of this rule's texts
+    asks: tuple[str, ...] = ()  # kinds of inputs that ``needs`` names
+    not_applicable: tuple[tuple[str, Node], ...] = ()  # (why, condition)
 
 
 @dataclass(slots=True, frozen=True)
