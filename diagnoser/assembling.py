@@ -57,6 +57,8 @@ def report(
     shown = [portraits.get(one.run.id) or portrait(one, knowledge) for one in judgements]
     runs = [one.run for one in shown]
     odd_ones = odd(runs, findings)
+    could = {look.rule for one in shown for look in one.looks if look.state == "unknown"}
+    beside = sum(name not in could for name in unknown)
     sightings = [sighting for one in judgements for sighting in one.sightings]
     return Report(
         schema_version=SCHEMA_VERSION,
@@ -70,7 +72,7 @@ def report(
         unknown=[one for name in unknown if (one := _undecided(name, shown)) is not None],
         unrecognised=_residue(judgements),
         inputs=list(inputs),
-        rules={"fired": len(fired), "clear": len(clear), "unknown": len(unknown), "not_applicable": 0},
+        rules={"fired": len(fired), "clear": len(clear), "unknown": len(unknown) - beside, "not_applicable": beside},
         odd=odd_ones,
         clear=sorted(clear),
         fleet=fleet(runs, {one.run.id: one.run for one in judgements}, sightings, findings, odd_ones),
@@ -78,8 +80,9 @@ def report(
 
 
 def _undecided(rule: str, shown: Sequence[Portrait]) -> Unknown | None:
-    """Return what the first run says of a rule that could not decide it, if there is one."""
-    return next((one.unknown[rule] for one in shown if rule in one.unknown), None)
+    """Return what the first run says of a rule that could not decide it, rather one that an input would help."""
+    said = [one.unknown[rule] for one in shown if rule in one.unknown]
+    return min(said, key=lambda one: bool(one.reason), default=None)
 
 
 def answered(alert: Alert, inputs: Sequence[Input], runs: Sequence[Run], say: Say) -> Answered:

@@ -9,7 +9,7 @@ from diagnoser.figurerows import FigureRow, Objective, Setting, SpreadRow
 from diagnoser.fleetrows import Fleet
 from diagnoser.values import dataclass, field
 
-SCHEMA_VERSION = "1.3"
+SCHEMA_VERSION = "1.4"
 #: Where the pages of the rules lie, each under its stage.
 PAGES = "https://github.com/diagnoser/diagnoser/blob/main/docs/rules"
 
@@ -113,11 +113,15 @@ class Check:
 
 @dataclass(slots=True)
 class Unknown:
-    """A symptom that could not be decided and the input that would decide it."""
+    """A symptom that could not be decided and the input that would decide it.
+
+    ``reason`` says why no input would: the rule does not apply to this server, or its engine has no such figure.
+    """
 
     symptom: str
     rule: str
     needs: str
+    reason: str = ""
 
 
 @dataclass(slots=True)

@@ -53,16 +53,16 @@ def _looks(one: Judgement, knowledge: Knowledge) -> Iterable[Look]:
     states = {True: "fired", False: "clear", None: "unknown"}
     for cause in one.causes:
         rule = knowledge.base.rules[cause.id]
-        needs = needed.inputs(rule.needs, one.evaluator.answer(rule.when).needs, one.run, knowledge.say)
-        yield Look(rule.id, rule.stage, states[cause.holds], needs if cause.holds is None else "")
+        want = needed.wanted(rule, one.evaluator, knowledge.say) if cause.holds is None else needed.Want("")
+        yield Look(rule.id, rule.stage, states[cause.holds] if want.applies else "not_applicable", want.needs)
 
 
 def _unknown(one: Judgement, knowledge: Knowledge) -> Iterable[tuple[str, Unknown]]:
     for cause in one.causes:
         rule = knowledge.base.rules[cause.id]
-        if cause.holds is not True and (result := one.evaluator.result(rule.when)).unknown:
-            needs = needed.inputs(rule.needs, result.needs, one.run, knowledge.say)
-            yield rule.id, Unknown(rule.when.text, rule.id, needs)
+        if cause.holds is not True and one.evaluator.result(rule.when).unknown:
+            want = needed.wanted(rule, one.evaluator, knowledge.say)
+            yield rule.id, Unknown(rule.when.text, rule.id, want.needs, want.reason)
 
 
 def _late(judgement: Judgement, knowledge: Knowledge) -> Iterable[str]:

@@ -9,6 +9,7 @@ from diagnoser.evidence.sweep import sweep_facts
 from diagnoser.evidence.tails import tail_facts
 from diagnoser.evidence.version import bound_version, infer_version
 from diagnoser.knowledge.catalog import UNRESOLVED
+from diagnoser.knowledge.lives import Life, field_life, metric_life
 from diagnoser.language import phrase
 from diagnoser.loading import Knowledge
 from diagnoser.model import Fact, Run
@@ -29,7 +30,11 @@ def context(run: Run, knowledge: Knowledge, restarts: int) -> Judging:
         told = {flag: catalog.flag_story(engine, flag, run.version or None, say) for flag in flags}
         return say("; ").join(f"{flag} {said}" for flag, said in told.items()) if told else words
 
-    return Judging(restarts, story, knowledge.say)
+    def lives(kind: str, name: str) -> Life | None:
+        told = metric_life if kind == "metric" else field_life
+        return told(knowledge.catalog, run.engine, run.version, name)
+
+    return Judging(restarts, story, knowledge.say, lives)
 
 
 def settle(run: Run, knowledge: Knowledge, options: Options) -> None:

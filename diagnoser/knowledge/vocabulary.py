@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 #: The files of the vocabulary, in the folder of the rules.
 FILES = ("series.yaml", "facts.yaml", "knobs.yaml")
 ENGINES = ("vllm", "sglang", "vllm-router", "sglang-router")
+#: How people write them.
+TITLES = {"vllm": "vLLM", "sglang": "SGLang", "vllm-router": "vLLM router", "sglang-router": "SGLang router"}
 #: Exporters whose metrics pages stand beside those of engines.
 EXPORTERS = ("dcgm",)
 KINDS = ("gauge", "count", "total", "spread")

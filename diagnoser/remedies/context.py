@@ -13,9 +13,6 @@ from diagnoser.model import Run
 from diagnoser.rules.model import Node
 from diagnoser.values import dataclass
 
-#: How people write the engines.
-TITLES = {"vllm": "vLLM", "sglang": "SGLang", "vllm-router": "vLLM router", "sglang-router": "SGLang router"}
-
 
 class Judged(Protocol):
     """What judging an expression gives: a truth, a number, a text, or something else for "unknown"."""

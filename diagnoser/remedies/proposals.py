@@ -7,8 +7,8 @@ from typing import Any
 
 from diagnoser.findings import Advice
 from diagnoser.knowledge.versions import range_text
-from diagnoser.knowledge.vocabulary import Knob
-from diagnoser.remedies.context import TITLES, Context, Setting, same, setting, shown
+from diagnoser.knowledge.vocabulary import TITLES, Knob
+from diagnoser.remedies.context import Context, Setting, same, setting, shown
 from diagnoser.remedies.switches import switched
 from diagnoser.remedies.unnamed import said_range, without_engine
 from diagnoser.remedies.values import accepts, is_whole, rounded, stepped

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from diagnoser.findings import Advice
+from diagnoser.knowledge.vocabulary import TITLES
 from diagnoser.language import Say, phrase
-from diagnoser.remedies.context import TITLES, Context
+from diagnoser.remedies.context import Context
 from diagnoser.rules.model import Remedy
 
 _VERBS = {

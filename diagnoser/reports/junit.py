@@ -70,7 +70,8 @@ def _rules(report: Report, level: str) -> Iterator[_Case]:
         name = item.rule or item.symptom
         if name not in told:
             told.add(name)
-            yield _Case(_suite(name), name, "skipped", f"could not look: needs {item.needs or 'more of the log'}")
+            why = item.reason or f"needs {item.needs or 'more of the log'}"
+            yield _Case(_suite(name), name, "skipped", f"could not look: {why}")
     for name in report.clear:
         if name not in told:
             yield _Case(_suite(name), name)

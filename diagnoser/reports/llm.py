@@ -168,7 +168,8 @@ def _plan(plan: Plan) -> Iterator[_Block]:
 def _unknown(report: Report) -> Iterator[_Block]:
     groups: dict[str, list[str]] = {}
     for item in report.unknown:
-        groups.setdefault(line(item.needs) or WORDS["log"], []).append(line(item.rule or item.symptom))
+        if not item.reason:  # else no input would decide it
+            groups.setdefault(line(item.needs) or WORDS["log"], []).append(line(item.rule or item.symptom))
     ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
     for at, (needs, rules) in enumerate(ordered):
         names = list(dict.fromkeys(rules))

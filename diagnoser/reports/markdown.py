@@ -204,13 +204,17 @@ def _unseen(report: Report, options: RenderOptions) -> Iterator[str]:
             if check.state in _MARKS
         )
     needs: dict[str, set[str]] = {}
+    reasons: dict[str, set[str]] = {}
     for item in report.unknown:
-        needs.setdefault(item.needs or say("more of the log"), set()).add(item.rule or item.symptom)
-    if needs and recognised(report):
+        into, told = (reasons, item.reason) if item.reason else (needs, item.needs)
+        into.setdefault(told or say("more of the log"), set()).add(item.rule or item.symptom)
+    if report.unknown and recognised(report):
         yield f"### {say('Not observed')}"
         told = say("{needs}: would decide {rules}")
         groups = [(markdown(need), _names(sorted(rules), say)) for need, rules in needs.items()]
-        yield "\n".join("- " + told.format(needs=need, rules=names) for need, names in groups)
+        lines = [told.format(needs=need, rules=names) for need, names in groups]
+        lines += [say.pair(markdown(reason), _names(sorted(rules), say)) for reason, rules in reasons.items()]
+        yield "\n".join(f"- {one}" for one in lines)
     if report.unrecognised:
         every = options.verbose or options.unrecognised
         shown = report.unrecognised if every else report.unrecognised[:_UNRECOGNISED_SHOWN]

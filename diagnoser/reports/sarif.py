@@ -207,9 +207,9 @@ def _notifications(report: Report, folder: str) -> Iterator[dict[str, Any]]:
             "message": {"text": f"{ci.cut(name, 200)}: {ci.cut(problem, _TEXT)}"},
             "locations": [place],
         }
-    unseen = {item.rule: item.needs for item in report.unknown if item.rule}
-    for rule, needs in list(unseen.items())[:_TOLD]:
-        text = f"could not be decided, needs: {ci.cut(needs, _TEXT) or 'more of the log'}"
+    unseen = {one.rule: one.reason or f"needs: {one.needs or 'more of the log'}" for one in report.unknown if one.rule}
+    for rule, why in list(unseen.items())[:_TOLD]:
+        text = f"could not be decided, {ci.cut(why, _TEXT)}"
         yield {"level": "note", "message": {"text": f"{line(rule)} {text}"}, "associatedRule": {"id": line(rule)}}
     for item in report.unrecognised[:_TOLD]:
         place = _location(item.first, folder)

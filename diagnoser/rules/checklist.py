@@ -10,7 +10,7 @@ from diagnoser.findings import Check
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.language import ENGLISH, Say
 from diagnoser.rules.model import Node, Point, RuleBase
-from diagnoser.rules.needs import listed
+from diagnoser.rules.needs import listed, reasons
 from diagnoser.rules.texts import TextError, placeholders
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ def _check(point: Point, judge: Judge, render: Render, say: Say) -> Check:
         needs.update(judged.needs)
     # What is missing says more than why such a point is hard to tell.
     if needs:
-        reason = say("needs {input}").format(input=listed(needs, say))
+        told = listed(needs, say)
+        reason = told if reasons(needs) == needs else say("needs {input}").format(input=told)
     else:
         reason = render(point.reasons.get("unknown", ""), point.placeholders)
     return Check(point.id, point.title, "unknown", reason)

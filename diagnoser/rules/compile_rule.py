@@ -54,6 +54,8 @@ def compile_rule(bench: Bench, name: str, model: RuleFile, stage: str, symptoms:
         impact=model.impact.strip(),
         false_positives=model.false_positives,
         needs=model.needs.strip(),
+        asks=tuple(model.asks),
+        not_applicable=_not_applicable(bench, model),
         remedies=tuple(remedies),
         verify=model.verify,
         fires=_examples(bench, "fires", model.examples.fires),
@@ -71,6 +73,12 @@ def _severity(bench: Bench, model: RuleFile) -> tuple[tuple[str, Node | None], .
             return (*levels, (level, None))
         levels.append((level, bench.expression(("severity", level), text, "bool")))
     return (*levels, ("info", None))
+
+
+def _not_applicable(bench: Bench, model: RuleFile) -> tuple[tuple[str, Node], ...]:
+    path = ("not_applicable",)
+    found = [(why, bench.expression((*path, why), text, "bool")) for why, text in model.not_applicable.items()]
+    return tuple((why, node) for why, node in found if node is not None)
 
 
 def _remedy(bench: Bench, index: int, model: RemedyModel, placeholders: dict[str, Node]) -> Remedy:

@@ -12,6 +12,7 @@ from diagnoser.rules import logic
 from diagnoser.rules.aggregates import Samples
 from diagnoser.rules.eventcalc import Events
 from diagnoser.rules.lookup import Lookups
+from diagnoser.rules.missing import Lives, Missing
 from diagnoser.rules.model import EventSpec, Node, RuleBase
 from diagnoser.rules.needs import quicker
 from diagnoser.rules.spreads import Spreads
@@ -21,11 +22,15 @@ from diagnoser.values import dataclass
 
 @dataclass(slots=True, frozen=True)
 class Options:
-    """What a run does not know of itself: earlier runs of its stream, what became of flags, the language of texts."""
+    """What a run does not know of itself: earlier runs of its stream, what became of flags, the language of texts.
+
+    ``lives`` tells which versions have a metric or a field of the statistics lines.
+    """
 
     restarts: int = 0
     story: Callable[[str], str] = str
     say: Say = ENGLISH
+    lives: Lives = lambda kind, name: None
 
 
 _BARE = Options()
@@ -48,7 +53,8 @@ class Evaluator:
         self.story, self.say = options.story, options.say
         self._fields: Mapping[str, Any] = {}
         self._symptom_answers: dict[str, Answer] = {}
-        self.samples = Samples(run, self.answer, self._missing, self._loaded)
+        self._missing = Missing(run, vocabulary, options.lives).series
+        self.samples = Samples(run, self.answer, self._missing, lambda: self.lookups.loaded)
         self.lookups = Lookups(run, vocabulary, self.samples.served, options.restarts)
         self.events = Events(run, specs, self.with_fields, self.samples.served)
         self.spreads = Spreads(run.spreads, self.answer, self._missing)
@@ -103,12 +109,6 @@ class Evaluator:
             return self.answer(node).value
         finally:
             self._fields = before
-
-    def _missing(self, names: frozenset[str]) -> str:
-        return self.lookups.missing_series(names)
-
-    def _loaded(self) -> Answer:
-        return self.lookups.loaded
 
 
 def _gather(evaluator: Evaluator, node: Node) -> tuple[list[Value], frozenset[str]]:

@@ -13,12 +13,11 @@ from diagnoser.language import phrase
 from diagnoser.model import Fact, Run
 from diagnoser.rules.aggregates import TIMES
 from diagnoser.rules.eventcalc import ANSWERED, START
+from diagnoser.rules.missing import STATISTICS
 from diagnoser.rules.rows import Rows
 from diagnoser.rules.value import UNKNOWN, Answer, unknown
 
 ARGUMENTS = phrase("server arguments")
-STATISTICS = phrase("statistics lines")
-METRICS = phrase("a metrics page")
 #: Facts that no log tells, by the first word of their names.
 ASKED = {
     "slo": phrase("objectives (--slo ttft=500ms,tpot=50ms)"),
@@ -28,12 +27,6 @@ ASKED = {
         "the lengths of requests (a CSV with prompt_tokens and output_tokens, vllm bench serve --save-detailed)"
     ),
     "roofline": phrase("the GPU's name (--gpu) and a log of the start, with the weights and the memory for KV"),
-}
-#: Who tells series that no log and no engine's metrics have, by the first word of their names.
-BESIDE = {
-    "gpu": phrase("GPU telemetry (nvidia-smi, dcgm-exporter, rocm-smi)"),
-    "bench": phrase("a benchmark result"),
-    "profile": phrase("a profile (nsys stats, a PyTorch trace)"),
 }
 
 
@@ -59,30 +52,6 @@ class Lookups:
     def loaded(self) -> Answer:
         """Seconds under load."""
         return loaded_seconds(self._rows)
-
-    def missing_series(self, names: frozenset[str]) -> str:
-        """Name the input that would have these series."""
-        engine = self._run.engine
-        for name in sorted(names):
-            series = self._vocabulary.series.get(name)
-            if series is None or (engine not in series.log if engine else not series.log):
-                return BESIDE.get(name.split(".")[0]) or self._metrics_with(name)
-        if not any(self._run.tables.values()):
-            return STATISTICS
-        # There are some: what they lack is the name of this one.
-        titles = sorted({self._vocabulary.series[name].title for name in names} - {""})
-        return f"{STATISTICS} with {' and '.join(titles)}" if titles else STATISTICS
-
-    def _metrics_with(self, name: str) -> str:
-        """Name the metrics page that would have a series: where there is one already, by what it lacks."""
-        series = self._vocabulary.series.get(name)
-        if (
-            series is None
-            or self._run.engine not in series.metric
-            or not any(table.medium == "metrics" for table in self._run.tables.values())
-        ):
-            return METRICS
-        return f"{METRICS} with {series.title}"
 
     def source(self, op: str, name: str) -> Fact | None:
         """Return where a fact, argument or knob was read: op "fact", "isset", "arg", "argset" or "knob"."""
@@ -115,7 +84,8 @@ class Lookups:
             return unknown(ASKED[prefix])
         spec = self._vocabulary.facts.get(name)
         if spec is not None and spec.args.get(self._run.engine):
-            return unknown(ARGUMENTS)
+            # There are some: what they lack is this one.
+            return unknown(f"{ARGUMENTS} with {spec.title}" if self._run.arguments and spec.title else ARGUMENTS)
         if not self._run.complete_start:
             return unknown(START)
         return unknown(spec.title if spec is not None else name)

@@ -161,6 +161,8 @@ class Rule:
     silent: tuple[Example, ...] = ()
     place: Place = Place("", 0)
     placeholders: tuple[tuple[str, Node], ...] = ()  # every expression used inside {} of this rule's texts
+    asks: tuple[str, ...] = ()  # kinds of inputs that ``needs`` names
+    not_applicable: tuple[tuple[str, Node], ...] = ()  # (why, condition)
 
 
 @dataclass(slots=True, frozen=True)

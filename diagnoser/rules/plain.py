@@ -179,7 +179,7 @@ _RULE = (
     "needs",
     "verify",
 )
-_LISTS = ("source", "unless", "explains")
+_LISTS = ("source", "unless", "explains", "asks")
 
 
 def _remedy(remedy: Remedy, pool: _Pool) -> dict[str, Any]:
@@ -201,6 +201,7 @@ def _rule(rule: Rule, pool: _Pool) -> dict[str, Any]:
         "severity": [[level, pool.maybe(node)] for level, node in rule.severity],
         "symptoms": [[name, pool.add(node)] for name, node in rule.symptoms],
         "when": pool.add(rule.when),
+        "not_applicable": [[why, pool.add(node)] for why, node in rule.not_applicable],
         "supports": [pool.add(node) for node in rule.supports],
         "remedies": [_remedy(remedy, pool) for remedy in rule.remedies],
         "placeholders": [[text, pool.add(node)] for text, node in rule.placeholders],
@@ -216,6 +217,7 @@ def _to_rule(row: dict[str, Any], nodes: list[Node]) -> Rule:
         severity=tuple([(level, _to_maybe(node, nodes)) for level, node in row["severity"]]),
         symptoms=tuple([(name, nodes[node]) for name, node in row["symptoms"]]),
         when=nodes[row["when"]],
+        not_applicable=tuple([(why, nodes[node]) for why, node in row["not_applicable"]]),
         supports=tuple([nodes[node] for node in row["supports"]]),
         remedies=tuple([_to_remedy(remedy, nodes) for remedy in row["remedies"]]),
         placeholders=tuple([(text, nodes[node]) for text, node in row["placeholders"]]),

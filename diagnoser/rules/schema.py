@@ -42,6 +42,7 @@ Expr = Annotated[
     StringConstraints(strip_whitespace=True, min_length=1),
     BeforeValidator(_spelt, json_schema_input_type=str | int | float | bool),
 ]
+InputKind = Literal["log", "statistics", "metrics", "gpu", "bench", "profile"]
 Texts = Annotated[list[Text], BeforeValidator(_listed, json_schema_input_type=Text | list[Text])]
 Engines = Annotated[list[Engine], BeforeValidator(_listed, json_schema_input_type=Engine | list[Engine])]
 Id = Annotated[str, StringConstraints(pattern=r"^[\w-]+(\.[\w-]+)+$")]
@@ -223,6 +224,8 @@ class RuleFile(Strict):
     impact: str = Field("", description="How much, how long. May hold {expression:format}.")
     false_positives: Text = Field(description="When this rule is wrong.")
     needs: str = Field("", description="What input would decide it when it is unknown.")
+    asks: list[InputKind] = Field([], description="Kinds of inputs in `needs`: of one given, what lacks is told.")
+    not_applicable: dict[Text, Expr] = Field({}, description="Why it does not apply, and when: then nothing is needed.")
     remedies: list[RemedyModel] = Field([], description="Ordered; one experiment at a time.")
     verify: Text = Field(description="How to see that the fix worked.")
     examples: ExamplesModel = Field(description="Small logs that must and must not fire.")

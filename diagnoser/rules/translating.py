@@ -138,6 +138,7 @@ def titled(vocabulary: Vocabulary, say: Say) -> Vocabulary:
 
 def _rule(rule: Rule, say: Say) -> Rule:
     said: dict[str, Any] = {name: say(getattr(rule, name)) for name in RULE}
+    said["not_applicable"] = tuple((say(why), node) for why, node in rule.not_applicable)
     return replace(rule, remedies=tuple(_remedy(one, say) for one in rule.remedies), **said)
 
 
@@ -164,6 +165,7 @@ def texts(base: RuleBase, vocabulary: Vocabulary) -> dict[str, list[str]]:
     for rule in base.rules.values():
         remedies = [getattr(one, name) for one in rule.remedies for name in REMEDY]
         inside = [text for _, node in rule.placeholders for text in _answers(node)]
+        inside += [why for why, _ in rule.not_applicable]
         add(f"{rule.id.replace('.', '/')}.yaml", [*(getattr(rule, name) for name in RULE), *remedies, *inside])
     for file, points in (("checklist.yaml", base.checklist), ("notes.yaml", base.notes)):
         titles = file == "checklist.yaml"

@@ -59,6 +59,8 @@ def unseen(report: Report, say: Say) -> list[dict[str, Any]]:
     """Return the inputs that are missing with the rules that they would decide, what decides most first."""
     needs: dict[str, dict[str, None]] = {}
     for item in report.unknown:
+        if item.reason:  # no input would decide it
+            continue
         needs.setdefault(item.needs or say("more of the log"), {}).setdefault(item.rule or item.symptom)
     ordered = sorted(needs.items(), key=lambda pair: -len(pair[1]))[:UNKNOWN]
     return [

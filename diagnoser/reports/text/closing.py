@@ -56,8 +56,10 @@ def _command(page: Page, command: str) -> None:
 
 def _unknown(page: Page, unknown: list[Unknown]) -> None:
     groups: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for item in unknown:
-        groups.setdefault(line(item.needs) or page.say("more of the log"), []).append(line(item.rule or item.symptom))
+        into, told = (reasons, line(item.reason)) if item.reason else (groups, line(item.needs))
+        into.setdefault(told or page.say("more of the log"), []).append(line(item.rule or item.symptom))
     ordered = sorted(groups.items(), key=lambda group: -len(set(group[1])))
     shown = ordered if page.options.verbose else ordered[:_UNKNOWN_SHOWN]
     texts = []
@@ -71,7 +73,10 @@ def _unknown(page: Page, unknown: list[Unknown]) -> None:
     if len(ordered) > len(shown):
         others = plural(len(ordered) - len(shown), "other input", say=page.say)
         texts.append(page.say("{inputs} would decide the rest (-v)").format(inputs=others))
-    page.labelled(page.say("not observed"), texts, 0, COLUMN)
+    if page.options.verbose:
+        texts += [page.say.pair(reason, ", ".join(dict.fromkeys(rules))) for reason, rules in reasons.items()]
+    if texts:
+        page.labelled(page.say("not observed"), texts, 0, COLUMN)
 
 
 def _unrecognised(page: Page, residue: list[Unrecognised]) -> None:
