@@ -1,4 +1,4 @@
-"""A log that is followed: whether its lines are taken apart by the block or read one by one, the evidence is the same."""
+"""A log that is followed: whether its lines are taken apart by the block or one by one, the evidence is the same."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ def same(data: bytes, seed: int, monkeypatch: pytest.MonkeyPatch, window: float 
         assert one == other, step
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", inputs.KINDS)
 def test_skipping_changes_nothing(kind: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    same(log(kind, seed, 2200, seed * 9), seed, monkeypatch, None if seed == 1 else WINDOW)
+    same(log(kind, seed, 1800, seed * 9), seed, monkeypatch, None if seed == 1 else WINDOW)
 
 
 @pytest.mark.parametrize("how", WOVEN)
@@ -88,12 +88,23 @@ def test_skipping_changes_nothing(kind: str, seed: int, monkeypatch: pytest.Monk
 def test_nor_does_it_in_an_envelope_in_colour_or_from_windows(
     kind: str, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    same(woven(log(kind, 11, 1800, 12), how), 5, monkeypatch)
+    same(woven(log(kind, 11, 1500, 12), how), 5, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", HEADS)
 def test_most_of_a_busy_log_is_skipped(kind: str, skipped: list[int]) -> None:
-    data = log(kind, 1, 4000, 0)
+    data = log(kind, 1, 3600, 0)
     steps = sum(1 for _ in told(data, 1))
     assert steps > 10
     assert sum(skipped) > 2000
+
+
+@pytest.mark.parametrize("kind", HEADS)
+def test_few_lines_at_once_are_read(kind: str, skipped: list[int]) -> None:
+    follower = Follower(knowledge(), Options(), WINDOW, lambda: 0.0, lambda: 0.0)
+    source = Cutter("a.log")
+    follower.follow(source)
+    lines = log(kind, 1, 1500, 0).splitlines(keepends=True)
+    for at in range(0, len(lines), intake.MANY - 1):
+        follower.feed("a.log", source.feed(b"".join(lines[at : at + intake.MANY - 1]), 0.0))
+    assert follower.lines == len(lines) and not skipped

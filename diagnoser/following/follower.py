@@ -174,7 +174,8 @@ class Follower:
     def _charge(self, began: float, spent: float) -> None:
         """Take note of what a look has cost. The first of a kind compiles expressions and tells nothing of the next."""
         self._costs.append(spent)
-        self._cost = min(self._costs) if len(self._costs) > 1 else 0.0
+        # The middle of the last three: one may be far off either way.
+        self._cost = sorted(self._costs)[(len(self._costs) - 1) // 2] if len(self._costs) > 1 else 0.0
         earned = (began - self._looked) * self._share if self._looked is not None else self._pace.saved
         self._credit = max(min(self._credit + earned, self._pace.saved) - self._cost, -self._cost)
         self._looked = self._passed()

@@ -20,8 +20,8 @@ from diagnoser.skimming.trials import Asked
 FIRST = 2 * AHEAD
 #: A record that has not grown for so long is complete; a line without its end is taken as it is, seconds.
 IDLE, HALF = 0.8, 1.0
-#: Fewer lines that come at once are read as quickly as they are taken apart by the block.
-MANY = 64
+#: Fewer lines that come at once are read as quickly as a block of them is taken apart.
+MANY = 100
 
 
 class Intake:
