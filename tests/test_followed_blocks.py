@@ -108,3 +108,9 @@ def test_few_lines_at_once_are_read(kind: str, skipped: list[int]) -> None:
     for at in range(0, len(lines), intake.MANY - 1):
         follower.feed("a.log", source.feed(b"".join(lines[at : at + intake.MANY - 1]), 0.0))
     assert follower.lines == len(lines) and not skipped
+
+
+def test_lines_of_a_forgotten_writer_are_dropped() -> None:
+    follower = Follower(knowledge(), Options(), WINDOW, lambda: 0.0, lambda: 0.0)
+    follower._collector.pass_by(Gap("a.log", 1, 5, "pod"), "a.log")
+    assert follower._collector.held()["runs"] == 0
