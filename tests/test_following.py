@@ -18,6 +18,7 @@ from diagnoser.findings import Evidence, Finding, Report
 from diagnoser.following import Change, Follower, Pace, Tail
 from diagnoser.following.changes import Tracker
 from diagnoser.following.cutter import Cutter
+from diagnoser.following.tail import BLOCK
 from diagnoser.model import Event, EventLog
 from diagnoser.observations import Exposed, Page
 from diagnoser.reports.json import document
@@ -229,6 +230,14 @@ def test_a_file_grows(tailed: Tailed) -> None:
     append(tailed.path, "ee\n")
     assert tailed.read() == [("", 3, "three")]
     assert tailed.tail.caught_up
+
+
+def test_a_full_read_leaves_something_for_the_next(tailed: Tailed) -> None:
+    append(tailed.path, "x\n" * (BLOCK // 2))
+    assert tailed.read(0.1) and tailed.tail.behind
+    assert tailed.read(0.1) and not tailed.tail.behind
+    tailed.read(0.1)
+    assert not tailed.tail.behind
 
 
 def test_a_truncated_file_is_read_from_its_start(tailed: Tailed) -> None:

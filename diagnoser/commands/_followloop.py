@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 #: Seconds between two looks at the inputs, and between two at whether anybody reads the output.
 TICK, HEED = 0.2, 1.0
+#: After so many lines in one look at the inputs the next is so much later, seconds: the more lines are taken apart
+#: together, the less each costs.
+BUSY, LONG = 50, 0.4
 #: Inputs that were not read to their end for so long are judged all the same, seconds: before that what is old comes
 #: in one go, and nobody wants to be woken for it.
 OLD = 5.0
@@ -27,6 +30,7 @@ class Followed(Protocol):
 
     cutter: Cutter
     caught_up: bool
+    behind: bool
 
     def poll(self, now: float) -> list[Raw]:
         """Return the lines that came since the last time."""
@@ -81,6 +85,7 @@ class Loop:
         began = heeded = time.monotonic()
         caught = False
         while True:
+            count = self._follower.lines
             more = self._read()
             self._follower.idle()
             while self._notes:
@@ -100,7 +105,7 @@ class Loop:
                     raise BrokenPipeError
             face.draw(self._follower, now)
             if not more:
-                time.sleep(TICK)
+                time.sleep(TICK if self._follower.lines - count < BUSY else LONG)
 
     def _over(self) -> bool:
         return self._standing is None and all(getattr(one, "ended", False) for one in self._inputs)
@@ -112,7 +117,7 @@ class Loop:
             raw = one.poll(time.monotonic())
             if raw:
                 self._follower.feed(one.cutter.name, raw)
-                more = more or not one.caught_up
+                more = more or one.behind
         if self._standing is not None:
             self._scrape(self._standing)
         return more

@@ -35,6 +35,8 @@ class Pipe:
         #: Whether everything that was there was read once, and whether it has ended.
         self.caught_up = False
         self.ended = False
+        #: Whether the last poll may have left something.
+        self.behind = False
         self._begun = False
         self._stream = stream
         self._blocks: queue.Queue[bytes] = queue.Queue(_WAITING)
@@ -44,15 +46,18 @@ class Pipe:
     def poll(self, now: float) -> list[Raw]:
         """Return the lines that came since the last time."""
         blocks: list[bytes] = []
+        self.behind = True
         while len(blocks) < _WAITING:
             try:
                 block = self._blocks.get_nowait()
             except queue.Empty:
                 self.caught_up = self._begun
+                self.behind = False
                 break
             self._begun = True
             if not block:
                 self.caught_up = self.ended = True
+                self.behind = False
                 break
             blocks.append(block)
         return self.cutter.feed(b"".join(blocks), now)

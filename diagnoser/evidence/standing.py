@@ -15,7 +15,7 @@ from diagnoser.evidence.lifetime import Lifetime
 from diagnoser.evidence.news import News
 from diagnoser.evidence.shares import Shares
 from diagnoser.language import phrase
-from diagnoser.model import Record, Run
+from diagnoser.model import Gap, Record, Run
 from diagnoser.times import duration
 from diagnoser.values import dataclass, replace
 
@@ -73,6 +73,11 @@ class Standing(Collector):
         """Take what a reader of traces, or an endpoint, gave."""
         self.news.stale = self.news.told = True
         super().observe(one, source)
+
+    def pass_by(self, gap: Gap, source: str) -> None:
+        """Take lines in which nothing happens, unless their writer was forgotten while they waited."""
+        if f"{source}\0{gap.stream}" in self._open:
+            super().pass_by(gap, source)
 
     def look(self) -> Seen:
         """Return copies of the latest run of every writer, as if the log ended here."""

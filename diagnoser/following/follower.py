@@ -16,7 +16,7 @@ from diagnoser.following.intake import Intake
 from diagnoser.judging import Judgement
 from diagnoser.knowledge.stats_labels import known_labels
 from diagnoser.loading import Knowledge
-from diagnoser.model import Record
+from diagnoser.model import Gap, Record
 from diagnoser.observations import Page
 from diagnoser.options import Options
 from diagnoser.reading import Readers, read_trace
@@ -91,7 +91,8 @@ class Follower:
 
     def follow(self, cutter: Cutter) -> None:
         """Begin with one more input that goes on."""
-        self._intakes[cutter.name] = Intake(cutter)
+        serving = partial(self._collector.serving, cutter.name)
+        self._intakes[cutter.name] = Intake(cutter, serving, self._collector.meaning)
 
     def read(self, source: Source) -> None:
         """Read an input that is no log to its end."""
@@ -173,7 +174,8 @@ class Follower:
     def _charge(self, began: float, spent: float) -> None:
         """Take note of what a look has cost. The first of a kind compiles expressions and tells nothing of the next."""
         self._costs.append(spent)
-        self._cost = min(self._costs) if len(self._costs) > 1 else 0.0
+        # The middle of the last three: one may be far off either way.
+        self._cost = sorted(self._costs)[(len(self._costs) - 1) // 2] if len(self._costs) > 1 else 0.0
         earned = (began - self._looked) * self._share if self._looked is not None else self._pace.saved
         self._credit = max(min(self._credit + earned, self._pace.saved) - self._cost, -self._cost)
         self._looked = self._passed()
@@ -192,7 +194,10 @@ class Follower:
         self._knowledge.matcher.overdue.tell(told)
         return [*told, *self._beside, *self._scraped.values()]
 
-    def _add(self, name: str, records: Iterable[Record]) -> None:
-        add = self._collector.add
+    def _add(self, name: str, records: Iterable[Record | Gap]) -> None:
+        add, pass_by = self._collector.add, self._collector.pass_by
         for record in records:
-            add(record, name)
+            if isinstance(record, Gap):
+                pass_by(record, name)
+            else:
+                add(record, name)

@@ -31,6 +31,8 @@ class Tail:
         self.cutter = Cutter(name)
         #: Whether everything that was there was read once.
         self.caught_up = False
+        #: Whether the last poll may have left something.
+        self.behind = False
         self._path = Path(name)
         self._tell = tell
         self._file: BinaryIO | None = None
@@ -43,6 +45,7 @@ class Tail:
 
     def poll(self, now: float) -> list[Raw]:
         """Return the lines that came since the last time; at most a block of them."""
+        self.behind = False
         if self._file is None and not self._due(now, self._open):
             return []
         assert self._file is not None
@@ -56,8 +59,9 @@ class Tail:
             self.cutter.begin("opened anew")
             return []
         self._position += len(block)
+        self.behind = len(block) == BLOCK
         if block:
-            self.caught_up = self.caught_up or len(block) < BLOCK
+            self.caught_up = self.caught_up or not self.behind
             return self.cutter.feed(block, now)
         self.caught_up = True
         why = ""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diagnoser.formats.records import RecordReader
+from diagnoser.formats.skipping import SkippingReader
 from diagnoser.model import Record
 
 
-class OngoingReader(RecordReader):
+class OngoingReader(SkippingReader):
     """A reader whose open records can be completed while others still grow. It knows no clock: lines are counted."""
 
     @property
     def count(self) -> int:
-        """Lines that were fed so far."""
+        """Lines that were fed or skipped so far."""
         return self._count
 
     @property
-    def waiting(self) -> bool:
+    def holding(self) -> bool:
         """Whether anything is held back."""
         return bool(self._pending) or any(stream.quote is not None for stream in self._streams.values())
 
