@@ -25,28 +25,30 @@ def in_pairs(column: array[float], kind: str) -> array[float]:
     """Return a column of half the length; what is left over is left out."""
     import numpy as np  # a short log does without
 
-    rows = np.frombuffer(column, np.float64)[: len(column) // 2 * 2].reshape(-1, 2)
-    return array("d", folded(rows, kind).tobytes())
+    rows = np.frombuffer(column, np.float64)[: len(column) // 2 * 2].reshape(1, -1, 2)
+    return array("d", folded(rows, [kind])[0].tobytes())
 
 
-def folded(rows: Any, kind: str) -> Any:
-    """Make one number of each row of a matrix, as its kind says."""
+def folded(groups: Any, kinds: Sequence[str]) -> Any:
+    """Make one number of each group of each series (series, groups, numbers of a group), as the series' kind says."""
     import numpy as np  # a short log does without
 
-    if rows.shape[1] == 1:
-        return rows[:, 0]
-    if kind != "total":
-        total = rows.sum(axis=1)
-        if (total == total).all():
-            return total if kind == "count" else total / rows.shape[1]
-    known = rows == rows
-    count = known.sum(axis=1)
-    if kind == "total":
-        last = rows.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
-        return rows[np.arange(len(rows)), last]
-    total = np.where(known, rows, 0.0).sum(axis=1)
-    missing = np.where(count > 0, 1.0, NAN)
-    return total * missing if kind == "count" else total * missing / np.maximum(count, 1)
+    size = groups.shape[2]
+    count: Any = None
+    # Where lines of several kinds take turns, holes show at once.
+    first = groups[:, :1]
+    if not (first == first).all() or not ((made := groups.sum(axis=2)) == made).all():
+        known = groups == groups
+        count = known.sum(axis=2, dtype=np.uint8 if size < 256 else np.int64)
+        made = np.where(count > 0, np.where(known, groups, 0.0).sum(axis=2), NAN)
+    for number, kind in enumerate(kinds):
+        if kind == "total":
+            rows = groups[number]
+            last = size - 1 - (rows == rows)[:, ::-1].argmax(axis=1)
+            made[number] = rows[np.arange(len(rows)), last]
+        elif kind != "count":
+            made[number] /= size if count is None else np.maximum(count[number], 1)
+    return made
 
 
 def combined(how: str, one: Any, other: Any) -> Any:
@@ -67,11 +69,10 @@ def merged(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, str]) -> tuple[A
     """Make one row of several: the place of the first, each series by its kind. Rows as ``Table`` keeps them."""
     import numpy as np  # a short log does without
 
-    values = {}
-    for name in dict.fromkeys(chain.from_iterable(row[3] for row in rows)):
-        column = np.array([[row[3].get(name, NAN) for row in rows]])
-        values[name] = float(folded(column, kinds.get(name, "gauge"))[0])
-    return (*rows[0][:3], values, rows[0][4])
+    names = list(dict.fromkeys(chain.from_iterable(row[3] for row in rows)))
+    numbers = np.array([[[row[3].get(name, NAN) for row in rows]] for name in names]).reshape(len(names), 1, -1)
+    made = folded(numbers, [kinds.get(name, "gauge") for name in names])[:, 0].tolist() if names else []
+    return (*rows[0][:3], dict(zip(names, made, strict=True)), rows[0][4])
 
 
 def dense(parts: Sequence[Part], count: int) -> tuple[list[str], Any]:
@@ -87,27 +88,6 @@ def dense(parts: Sequence[Part], count: int) -> tuple[list[str], Any]:
         for name, values in part.items():
             rows[name][chosen] = values
     return names, matrix
-
-
-def folded_all(matrix: Any, names: Sequence[str], size: int, kinds: Mapping[str, str]) -> Any:
-    """Make one number of so many each, for all series at once."""
-    import numpy as np  # a short log does without
-
-    groups = matrix.reshape(len(names), -1, size)
-    count: Any = None
-    # Where lines of several kinds take turns, holes show at once.
-    first = groups[:, :1]
-    if not (first == first).all() or not ((made := groups.sum(axis=2)) == made).all():
-        known = groups == groups
-        count = known.sum(axis=2, dtype=np.uint8 if size < 256 else np.int64)
-        made = np.where(count > 0, np.where(known, groups, 0.0).sum(axis=2), NAN)
-    for number, name in enumerate(names):
-        kind = kinds.get(name, "gauge")
-        if kind == "total":
-            made[number] = folded(groups[number], kind)
-        elif kind != "count":
-            made[number] /= size if count is None else np.maximum(count[number], 1)
-    return made
 
 
 def widen(columns: dict[str, array[float]], before: int, count: int, made: Mapping[str, Any]) -> None:

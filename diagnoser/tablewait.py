@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from diagnoser.tablefold import NAN, Text, dense, folded_all
+from diagnoser.tablefold import NAN, Text, dense, folded
 from diagnoser.values import dataclass
 
 #: Lines that become one at once, of those that one row stands for: always the same, however a log is cut to be read.
@@ -84,7 +84,8 @@ class Batch:
         made = self.matrix[:, at:stop]
         for step in (min(size, FOLD), size // min(size, FOLD)):
             if step > 1:
-                made = folded_all(made, self.names, step, kinds)
+                groups = made.reshape(len(self.names), -1, step)
+                made = folded(groups, [kinds.get(name, "gauge") for name in self.names])
         return self.part(slice(at, stop, size), made)
 
     def rows(self) -> list[Row]:

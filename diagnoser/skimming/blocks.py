@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from diagnoser.formats.clock import ZONE_STEP
-from diagnoser.skimming.forks import OUTER, OWN, Fork, Hit, Leaf, Told, Walk
+from diagnoser.skimming.forks import OUTER, OWN, Fork, Hit, Leaf, Told, Walk, some
 from diagnoser.skimming.found import Found, fraction_of, readable
 from diagnoser.skimming.layouts import RAY, REQUEST_END, TAIL, Layout, Request, breaks
 from diagnoser.skimming.shapes import Shapes
@@ -87,8 +87,7 @@ class Block:
             for number in np.flatnonzero(fits).tolist():
                 fits[number] = not breaks(self.data[head.at[number] : at[number]], request.quoted)
         chosen = np.flatnonzero(fits)
-        told = {key: tuple(one[chosen] for one in kept) for key, kept in head.told.items()}
-        return walk.hits(tail, head.lines[chosen], at[chosen], told)
+        return walk.hits(tail, head.lines[chosen], at[chosen], some(head.told, chosen))
 
     def _take(self, one: Layout | Request, hit: Hit) -> Any:
         """Take the lines of a shape that belong to the day at hand and whose numbers can be read; return them."""
@@ -97,7 +96,7 @@ class Block:
         if fits is not None and not fits.all():
             chosen = np.flatnonzero(fits)
             lines, times = lines[chosen], None if times is None else times[chosen]
-            told = {key: tuple(kept[chosen] for kept in each) for key, each in told.items()}
+            told = some(told, chosen)
         if len(lines):
             self._fit[lines] = True
             if times is not None:

@@ -164,7 +164,8 @@ class Cutter:
 
     def _goes_on(self, number: int, line: bytes) -> bool:
         """Hand a line over that only goes on with a message: most of a traceback."""
-        if self._lines_read < HEAD:
+        # The prefix ends with a bracket and a blank, and what goes on behind it is indented.
+        if self._lines_read < HEAD or (b"]  " not in line and b"] \t" not in line):
             return False
         if not self.reader.goes_on(number, line.decode("utf-8", "replace"), self._peeler.bare):
             return False

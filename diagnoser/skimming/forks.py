@@ -53,9 +53,7 @@ class Fork:
     @property
     def branches(self) -> list[_Branch]:
         """The texts in the order in which they are looked for: those that most lines had are first."""
-        if self._apart:
-            self._branches.sort(key=lambda branch: -branch.met)
-        return self._branches
+        return sorted(self._branches, key=lambda branch: -branch.met) if self._apart else self._branches
 
 
 class _Branch:
@@ -106,10 +104,10 @@ class Walk:
                 chosen = np.flatnonzero(fits)
                 if not len(chosen):
                     continue
-                mine, here, known = lines[chosen], at[chosen], _some(told, chosen)
-                times = _some(times, chosen)
+                mine, here, known = lines[chosen], at[chosen], some(told, chosen)
+                times = some(times, chosen)
                 rest = np.flatnonzero(~fits)
-                lines, at, told, words = lines[rest], at[rest], _some(told, rest), [word[rest] for word in words]
+                lines, at, told, words = lines[rest], at[rest], some(told, rest), [word[rest] for word in words]
             branch.met += len(mine)
             yield from self._behind(branch, mine, here + branch.size, known | times)
 
@@ -121,7 +119,7 @@ class Walk:
                 continue
             over = at == self._words.ends[lines]
             chosen = slice(None) if over.all() else np.flatnonzero(over)
-            yield Hit(leaf.place, lines[chosen], at[chosen], _some(told, chosen))
+            yield Hit(leaf.place, lines[chosen], at[chosen], some(told, chosen))
         if branch.fork is None:
             return
         words = None
@@ -136,7 +134,7 @@ class Walk:
         fits = (sizes - 1).view(np.uint64) < most
         if not fits.all():
             chosen = np.flatnonzero(fits)
-            lines, at, told = lines[chosen], at[chosen], _some(told, chosen)
+            lines, at, told = lines[chosen], at[chosen], some(told, chosen)
             words = None if words is None else [word[chosen] for word in words]
         yield from self.hits(branch.fork, lines, at, told, words)
 
@@ -160,6 +158,6 @@ def _fitting(branch: _Branch, words: list[Any]) -> tuple[Any, Told]:
     return fits, times
 
 
-def _some(told: Told, chosen: Any) -> Told:
+def some(told: Told, chosen: Any) -> Told:
     """Return what is told of some of the lines."""
     return {key: tuple(one[chosen] for one in kept) for key, kept in told.items()}

@@ -180,7 +180,7 @@ def _holds(
 
 def _request(line: bytes, base: Reading, stamp: re.Match[bytes], outer: re.Match[bytes] | None) -> Request | None:
     asks = line.find(ASKS)
-    words = REQUEST.match(line, asks + len(ASKS)) if 0 <= asks <= LONGEST else None
+    words = REQUEST.match(line, asks + len(ASKS)) if 0 <= asks <= LONGEST - len(ASKS) else None
     end = line.rfind(REQUEST_END)
     text = base.record.text.encode()
     quoted = not line.endswith(text)
