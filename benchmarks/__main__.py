@@ -37,7 +37,7 @@ DIAGNOSE = [sys.executable, "-m", "diagnoser", "--exit-zero"]
 
 def literals() -> list[str]:
     """Forty literals of shipped rules, spread over all of them, none of a line that every healthy log has."""
-    from diagnoser.loading import Knowledge
+    from diagnoser.judging.loading import Knowledge
     from diagnoser.options import Options
 
     known = Knowledge(Options(cache_dir=None))

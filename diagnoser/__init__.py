@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from diagnoser.api import Options, Session, diagnose
-    from diagnoser.comparison import Comparison
-    from diagnoser.findings import Finding, Report
+    from diagnoser.contracts.comparison import Comparison
+    from diagnoser.contracts.findings import Finding, Report
     from diagnoser.sides import compare
 
 __all__ = ["Comparison", "Finding", "Options", "Report", "Session", "__version__", "compare", "diagnose"]
@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """Import the API on first use: `diagnose --version` must not pay for it."""
     if name in ("Finding", "Report"):
-        from diagnoser import findings
+        from diagnoser.contracts import findings
 
         return getattr(findings, name)
     if name in ("Options", "Session", "diagnose"):
@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(api, name)
     if name == "Comparison":
-        from diagnoser import comparison
+        from diagnoser.contracts import comparison
 
         return comparison.Comparison
     if name == "compare":

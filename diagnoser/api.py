@@ -8,25 +8,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from diagnoser import assembling, reading
-from diagnoser.findings import Input, Report
+from diagnoser.contracts.findings import Input, Report
 from diagnoser.inference import BACKENDS
-from diagnoser.judging import Judgement, judge
+from diagnoser.judging.judge import Judgement, judge
+from diagnoser.judging.loading import Knowledge
+from diagnoser.judging.settling import context, settle
 from diagnoser.knowledge.versions import parse_version
 from diagnoser.knowledge.vocabulary import ENGINES
 from diagnoser.knowledge.words import hint
-from diagnoser.loading import Knowledge
 from diagnoser.model import Run
 from diagnoser.observations import Gathered
 from diagnoser.options import Name, Options, UsageError
-from diagnoser.portions import kit
-from diagnoser.settling import context, settle
+from diagnoser.session import assembling, reading
+from diagnoser.session.portions import kit
 from diagnoser.sources import InputError, Source, open_inputs
 
 if TYPE_CHECKING:
-    from diagnoser.portraits import Portrait
+    from diagnoser.contracts.story import Story
+    from diagnoser.portraits.portrait import Portrait
     from diagnoser.spreading.crew import Crew
-    from diagnoser.story import Story
     from diagnoser.timefilter import Bound
 
 __all__ = ["Knowledge", "Options", "Session", "UsageError", "diagnose"]
@@ -127,7 +127,7 @@ class Session:
 
         Standard input has no lines around its evidence, unless ``stdin`` can seek.
         """
-        from diagnoser.telling import story  # few formats ask
+        from diagnoser.portraits.telling import story  # few formats ask
 
         stdin = self._stdin if self._stdin is not None and self._stdin.seekable() else None
         if stdin is not None:

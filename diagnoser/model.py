@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diagnoser.spread import Spread
-from diagnoser.table import Group, Origin, Table
+from diagnoser.tables.spread import Spread
+from diagnoser.tables.table import Group, Origin, Table
 from diagnoser.values import dataclass, field
 
 if TYPE_CHECKING:

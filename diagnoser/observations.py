@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from diagnoser.model import Problem, Record
-from diagnoser.spread import Spread
-from diagnoser.table import Group, Origin, Places
+from diagnoser.tables.spread import Spread
+from diagnoser.tables.table import Group, Origin, Places
 from diagnoser.values import dataclass, field
 
 

@@ -11,10 +11,10 @@ import diagnoser
 from diagnoser.api import Session
 from diagnoser.comparing import saved
 from diagnoser.comparing.sides import compare_reports
-from diagnoser.comparison import Comparison
-from diagnoser.findings import Report
+from diagnoser.contracts.comparison import Comparison
+from diagnoser.contracts.findings import Report
+from diagnoser.judging.loading import Knowledge
 from diagnoser.language import ENGLISH, Say
-from diagnoser.loading import Knowledge
 from diagnoser.options import Name, Options
 from diagnoser.sources import Source
 

@@ -12,7 +12,7 @@ from diagnoser.rules.evaluate import Evaluator, Options
 from diagnoser.rules.expression import parse
 from diagnoser.rules.model import EventSpec, Node, RuleBase
 from diagnoser.rules.value import Value
-from diagnoser.table import NAN, Group, Origin, Table
+from diagnoser.tables.table import NAN, Group, Origin, Table
 
 SERIES = {
     "requests.running": ("requests", "gauge"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from diagnoser.figurerows import FigureRow
-from diagnoser.findings import (
+from diagnoser.contracts.figurerows import FigureRow
+from diagnoser.contracts.findings import (
     SCHEMA_VERSION,
     Advice,
     Check,

@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from diagnoser.api import Knowledge, Options, Session
-from diagnoser.figurerows import SpreadRow
-from diagnoser.latencies import PERCENTILES, spreads
+from diagnoser.contracts.figurerows import SpreadRow
 from diagnoser.model import Run
+from diagnoser.portraits.latencies import PERCENTILES, spreads
 from diagnoser.reports.spreadrows import percentile
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.evaluate import Options as Asked
 from diagnoser.rules.format import render
-from diagnoser.spread import Spread, merged
+from diagnoser.tables.spread import Spread, merged
 
 RECORDINGS = sorted((Path(__file__).parent / "data" / "latency").iterdir())
 COLUMNS = {"latency.ttft": "ttft_s", "latency.tpot": "tpot_s", "latency.e2e": "e2e_s"}

@@ -12,12 +12,12 @@ import pytest
 from diagnoser.api import Knowledge, Options, Session
 from diagnoser.evidence.sweep import knee_of, sweep_facts
 from diagnoser.evidence.tails import tail_facts
+from diagnoser.judging.objectives import goodput_facts, objectives
 from diagnoser.model import Problem, Run
-from diagnoser.objectives import goodput_facts, objectives
 from diagnoser.observations import Claim, Measure, Requests, Scatter
 from diagnoser.sources import open_inputs
-from diagnoser.spread import Spread
-from diagnoser.table import Origin, Table
+from diagnoser.tables.spread import Spread
+from diagnoser.tables.table import Origin, Table
 from diagnoser.traces import reader_of, readers
 
 

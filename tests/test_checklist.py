@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from diagnoser.findings import Check, Finding
+from diagnoser.contracts.findings import Check, Finding
 from diagnoser.knowledge.paths import rules_dir
+from diagnoser.portraits.stages import Look, stages
 from diagnoser.rules import checklist
 from diagnoser.rules.model import STAGES, Node
 from diagnoser.rules.plain import base_from_plain, base_to_plain
-from diagnoser.stages import Look, stages
 
 
 @dataclass

@@ -13,7 +13,7 @@ import yaml
 from diagnoser.commands import _options, compare, explain, rules
 from diagnoser.commands._pagetext import rule_text
 from diagnoser.commands._rulepage import describe
-from diagnoser.loading import Knowledge
+from diagnoser.judging.loading import Knowledge
 from diagnoser.options import Options
 
 ROOT = Path(__file__).parent.parent

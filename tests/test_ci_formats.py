@@ -15,7 +15,7 @@ import pytest
 from fixed_report import finding, healthy, report, run
 
 from diagnoser import reports
-from diagnoser.findings import Advice, Evidence, Input, Report, Unknown
+from diagnoser.contracts.findings import Advice, Evidence, Input, Report, Unknown
 from diagnoser.reports import RenderOptions, ci
 from diagnoser.values import field_names
 

@@ -17,7 +17,7 @@ from diagnoser import reports
 from diagnoser.api import Knowledge, Options, Session
 from diagnoser.reports.layout import wrap
 from diagnoser.sources import InputError
-from diagnoser.spread import Spread
+from diagnoser.tables.spread import Spread
 
 
 @functools.cache

@@ -10,7 +10,7 @@ import pytest
 from fixed_report import finding, healthy, report, root
 
 from diagnoser import reports
-from diagnoser.findings import Advice, Evidence, Plan, Report, Unknown
+from diagnoser.contracts.findings import Advice, Evidence, Plan, Report, Unknown
 from diagnoser.reports import RenderOptions
 
 

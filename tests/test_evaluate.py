@@ -339,7 +339,7 @@ def test_counts_survive_coarsening() -> None:
 
 
 def made_origin() -> Any:
-    from diagnoser.table import Origin
+    from diagnoser.tables.table import Origin
 
     return Origin("s.log", 101)
 

@@ -10,7 +10,7 @@ from diagnoser.formats.pyrepr import find_dump
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 
 def stack(frames: int) -> str:

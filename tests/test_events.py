@@ -14,7 +14,7 @@ from diagnoser.knowledge.yamlfile import load as load_yaml
 from diagnoser.model import Record
 from diagnoser.rules.loader import load
 from diagnoser.rules.matcher import Matcher
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 #: Events of other files may match the same lines; only those of these files are looked at.
 MINE = frozenset(

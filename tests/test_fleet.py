@@ -27,16 +27,16 @@ from diagnoser.commands._errors import CommandError
 from diagnoser.comparing import saved
 from diagnoser.evidence.hosts import MOST_HOST
 from diagnoser.evidence.taken import Taken, merged
-from diagnoser.loading import Knowledge
+from diagnoser.judging.loading import Knowledge
 from diagnoser.model import Record, Run
 from diagnoser.options import Options
-from diagnoser.portions import kit, read_log
 from diagnoser.reports import json as json_report
+from diagnoser.session.portions import kit, read_log
 from diagnoser.sources import InputError, open_inputs
 from diagnoser.sources.part import Part
 from diagnoser.sources.source import Source
 from diagnoser.spreading.crew import Crew, Lost
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.values import replace
 
 ROOT = Path(__file__).parent.parent

@@ -26,7 +26,7 @@ import pyte
 import pytest
 
 from diagnoser.commands._livescreen import View, picture
-from diagnoser.findings import Evidence, Finding
+from diagnoser.contracts.findings import Evidence, Finding
 from diagnoser.following import Change
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.layout import cells

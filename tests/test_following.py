@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from diagnoser.api import Knowledge, Options, Session
+from diagnoser.contracts.findings import Evidence, Finding, Report
 from diagnoser.evidence.bygone import Bygone
-from diagnoser.findings import Evidence, Finding, Report
 from diagnoser.following import Change, Follower, Pace, Tail
 from diagnoser.following.changes import Tracker
 from diagnoser.following.cutter import Cutter
@@ -25,7 +25,7 @@ from diagnoser.reports.json import document
 from diagnoser.sources import InputError, Source
 from diagnoser.sources.part import Part
 from diagnoser.sources.source import MAX_LINE
-from diagnoser.table import Origin, Table
+from diagnoser.tables.table import Origin, Table
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = sorted(path.parent for path in ROOT.glob("samples/*/server.log"))

@@ -22,7 +22,7 @@ from diagnoser import reports, sides
 from diagnoser.commands import _followlines, _ledgertable, _why
 from diagnoser.commands._ledgerfile import Experiment
 from diagnoser.comparing.session import row as row_of
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
 from diagnoser.following.changes import Change
 from diagnoser.language import ENGLISH
 from diagnoser.reports import RenderOptions, comparedmarkdown

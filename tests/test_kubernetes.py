@@ -19,7 +19,7 @@ from diagnoser.model import Problem, Record, Run
 from diagnoser.observations import Claim
 from diagnoser.sources import open_inputs
 from diagnoser.sources.kinds import sniff
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces import reader_of
 from diagnoser.traces._kube_words import quantity, when
 from diagnoser.traces._launch import launch, of_image

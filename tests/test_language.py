@@ -20,12 +20,12 @@ from diagnoser.commands import _followlines, _languagefiles, rules
 from diagnoser.commands._errors import CommandError
 from diagnoser.commands._livescreen import View, picture
 from diagnoser.commands._options import parser
-from diagnoser.findings import Answered, Report
+from diagnoser.contracts.findings import Answered, Report
 from diagnoser.following import Change
 from diagnoser.following.changes import Tracker
+from diagnoser.judging.loading import in_language
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.language import ENGLISH, Say
-from diagnoser.loading import in_language
 from diagnoser.reports import RenderOptions, layout, llm
 from diagnoser.reports.words import current, proposed
 from diagnoser.rules.errors import RuleBaseError

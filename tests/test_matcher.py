@@ -13,7 +13,7 @@ from diagnoser.rules.matcher import Matcher
 from diagnoser.rules.model import EventSpec
 from diagnoser.rules.overdue import MOST_LINES, TIME_LIMIT
 from diagnoser.rules.template import parse_template
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 TRACEBACK = """\
 EngineCore failed to start.

@@ -20,7 +20,7 @@ from diagnoser.knowledge.metricref import MetricRefError, key, parse_ref
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import EXPORTERS
 from diagnoser.sources import open_inputs
-from diagnoser.spread import Spread
+from diagnoser.tables.spread import Spread
 from diagnoser.traces import reader_of
 
 KNOWLEDGE = Knowledge(Options())
@@ -178,7 +178,7 @@ def test_a_histogram_survives_missing_buckets_and_a_reset(tmp_path):
 
 
 def test_quantiles_in_the_open_bucket_claim_no_more_than_its_lower_bound():
-    from diagnoser.spread import Spread
+    from diagnoser.tables.spread import Spread
 
     spread = Spread("metrics", 10, 1e6, "m", 1, "", buckets=((1.0, 1.0), (math.inf, 9.0)))
     assert spread.quantile(0.9) == 1.0

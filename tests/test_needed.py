@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from diagnoser import needed, reports
+from diagnoser import reports
 from diagnoser.api import Knowledge, Options, Session
-from diagnoser.findings import Unknown
-from diagnoser.judging import Judgement
+from diagnoser.contracts.findings import Unknown
+from diagnoser.judging.judge import Judgement
+from diagnoser.portraits import needed
 from diagnoser.reports import RenderOptions
 from diagnoser.rules.missing import BESIDE, METRICS, STATISTICS
 from diagnoser.rules.needs import joined, listed, reasons

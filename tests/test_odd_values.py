@@ -13,7 +13,7 @@ from expression_runs import add_argument, run, table, value
 
 from diagnoser import reports
 from diagnoser.api import Knowledge, Options, Session
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
 from diagnoser.rules.value import UNKNOWN
 
 VERSION = "INFO 07-12 10:00:00 [api_server.py:1] vLLM API server version 0.9.2"

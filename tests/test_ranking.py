@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diagnoser.findings import Evidence
+from diagnoser.contracts.findings import Evidence
 from diagnoser.ranking import Sighting, Window, confidence_of, rank, severity_of, window_text
 from diagnoser.ranking.merging import across_ranks
 from diagnoser.rules.model import Node, Rule

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diagnoser import reports
-from diagnoser.findings import Evidence, Report
+from diagnoser.contracts.findings import Evidence, Report
 from diagnoser.reports import RenderOptions
 from diagnoser.reports.redacting import Redactor
 from diagnoser.values import field_names

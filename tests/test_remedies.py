@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from diagnoser.findings import Finding
+from diagnoser.contracts.findings import Finding
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -16,7 +16,7 @@ from diagnoser.model import Fact, Run
 from diagnoser.remedies import Context, proposals, recommend
 from diagnoser.remedies.values import rounded, stepped
 from diagnoser.rules.model import Node, Remedy, Rule
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 CATALOG = Catalog(rules_dir())
 VOCABULARY = Vocabulary.load(rules_dir())

@@ -12,7 +12,7 @@ import pytest
 from fixed_report import HOSTILE, SECRETS, finding, healthy, report, run
 
 from diagnoser import reports
-from diagnoser.findings import Evidence, Report
+from diagnoser.contracts.findings import Evidence, Report
 from diagnoser.reports import RenderOptions, safe
 from diagnoser.reports.excerpt import excerpt, stems
 from diagnoser.reports.layout import cells, cut, cut_left, wrap

@@ -16,7 +16,7 @@ import yaml
 from diagnoser import reports
 from diagnoser.api import Knowledge, Options, Session
 from diagnoser.commands._diagnose import exit_code
-from diagnoser.findings import SCHEMA_VERSION, Report
+from diagnoser.contracts.findings import SCHEMA_VERSION, Report
 from diagnoser.reports import RenderOptions
 from diagnoser.sources import open_inputs
 from diagnoser.traces import reader_of, readers

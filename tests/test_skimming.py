@@ -20,11 +20,11 @@ from benchmarks import inputs
 from diagnoser.evidence import Collector
 from diagnoser.formats import stats_readers
 from diagnoser.formats.base import StatsLine
-from diagnoser.loading import Knowledge
+from diagnoser.judging.loading import Knowledge
 from diagnoser.model import Gap, Record, Run
 from diagnoser.options import Options
-from diagnoser.reading import Kit, Window, read
 from diagnoser.rules.fields import evaluate_fields
+from diagnoser.session.reading import Kit, Window, read
 from diagnoser.skimming import cutter
 from diagnoser.skimming.layouts import Layout
 from diagnoser.skimming.learning import learn

@@ -11,7 +11,7 @@ import pytest
 
 np: Any = pytest.importorskip("numpy")
 
-from diagnoser.table import Origin, Table  # noqa: E402
+from diagnoser.tables.table import Origin, Table  # noqa: E402
 
 KINDS = {"sum": "count", "level": "gauge", "last": "total"}
 

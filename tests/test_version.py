@@ -6,7 +6,7 @@ from diagnoser.evidence.version import infer_version
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.model import Fact, Run
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 CATALOG = Catalog(rules_dir())
 VERSIONS = CATALOG.versions("sglang")

@@ -22,7 +22,7 @@ from diagnoser.envelopes import Peeler
 from diagnoser.formats import dialects
 from diagnoser.formats.records import RecordReader
 from diagnoser.model import Line, Record
-from diagnoser.reading import Readers
+from diagnoser.session.reading import Readers
 from diagnoser.sources import open_inputs
 from diagnoser.traces import reader_of, readers
 from diagnoser.values import dataclass, field

@@ -19,8 +19,8 @@ from typing import Any
 
 from diagnoser.api import Knowledge
 from diagnoser.model import Event, EventLog, Fact, Run
-from diagnoser.spread import Spread, of_values
-from diagnoser.table import NAN, Origin, Table
+from diagnoser.tables.spread import Spread, of_values
+from diagnoser.tables.table import NAN, Origin, Table
 from diagnoser.values import replace
 
 UNKNOWN = "unknown"

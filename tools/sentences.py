@@ -20,7 +20,7 @@ from diagnoser.formats.records import RecordReader
 from diagnoser.model import Line, Record
 from diagnoser.rules.matcher import Match, Matcher
 from diagnoser.rules.model import EventSpec, Template
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.values import replace
 
 STORED = Path(__file__).parent.parent / "tests" / "data" / "sentences.txt"

@@ -10,7 +10,7 @@ from diagnoser.alerting.aggregates import Aggregates, Window, span
 from diagnoser.alerting.names import MODEL, PREFIX, SERVER, CannotSayError, Metrics
 from diagnoser.alerting.promql import LOST, NEVER, Expr, Side, Truth, both, either, join, number, without
 from diagnoser.alerting.translate import Translator
-from diagnoser.findings import PAGES
+from diagnoser.contracts.findings import PAGES
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.rules.model import SEVERITIES, Node, Rule, RuleBase
 from diagnoser.rules.texts import Placeholder, split

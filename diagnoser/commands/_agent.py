@@ -15,7 +15,7 @@ from diagnoser.reports.base import RenderOptions
 
 if TYPE_CHECKING:
     from diagnoser.api import Knowledge, Options
-    from diagnoser.findings import Report
+    from diagnoser.contracts.findings import Report
 
 #: Characters of an answer: a digest is read whole, JSON is searched.
 DIGEST, DOCUMENT = 12_000, 60_000

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from diagnoser.alerts import Alert
     from diagnoser.api import Knowledge, Options
     from diagnoser.commands._live import Live
-    from diagnoser.findings import Report
+    from diagnoser.contracts.findings import Report
+    from diagnoser.contracts.story import Story
     from diagnoser.language import Say
-    from diagnoser.story import Story
 
 #: Objects made and not freed between two looks for cycles.
 _NOW_AND_THEN = 20_000
@@ -192,7 +192,7 @@ def _tells(name: str) -> bool:
 
 def _kept(stdin: BinaryIO) -> BinaryIO:
     """Keep standard input so that it can be looked at again."""
-    from diagnoser.reading import spool
+    from diagnoser.session.reading import spool
 
     return spool(stdin)
 

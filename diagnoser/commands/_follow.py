@@ -15,7 +15,7 @@ from diagnoser.commands._errors import CommandError
 if TYPE_CHECKING:
     from diagnoser.commands._followloop import Face, Followed
     from diagnoser.commands._livescreen import Screen
-    from diagnoser.findings import Report
+    from diagnoser.contracts.findings import Report
     from diagnoser.following import Change, Follower
     from diagnoser.language import Say
 

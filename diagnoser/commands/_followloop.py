@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from diagnoser.commands._followworld import Stop, nobody_reads
-from diagnoser.findings import Input
+from diagnoser.contracts.findings import Input
 from diagnoser.following import Change, Follower
 from diagnoser.following.cutter import Cutter, Raw
 

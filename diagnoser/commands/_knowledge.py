@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from diagnoser.commands import _cache, _terminal
+from diagnoser.judging.loading import in_language
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.language import ENGLISH, ORIGINAL, Say
-from diagnoser.loading import in_language
 from diagnoser.rules.cache import Cache
 from diagnoser.rules.loader import load as load_rules
 from diagnoser.rules.loader import load_vocabulary

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from diagnoser.findings import Evidence, Report, RunReport
+from diagnoser.contracts.findings import Evidence, Report, RunReport
 from diagnoser.following import Change
 from diagnoser.language import phrase
 from diagnoser.reports import layout

@@ -11,7 +11,7 @@ from diagnoser.api import Knowledge, Session
 from diagnoser.commands import _terminal
 from diagnoser.commands._cases import Case, cases
 from diagnoser.commands._errors import CommandError
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
 from diagnoser.options import Options
 from diagnoser.values import dataclass, field
 

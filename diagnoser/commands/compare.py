@@ -12,7 +12,7 @@ from diagnoser.commands._parser import Parser, add_common, add_language, one_of
 from diagnoser.commands._progress import Progress
 
 if TYPE_CHECKING:
-    from diagnoser.comparison import Comparison
+    from diagnoser.contracts.comparison import Comparison
     from diagnoser.language import Say
 
 HELP = "two runs side by side: better or worse, and why"

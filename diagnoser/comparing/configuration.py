@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnoser.comparison import Difference
-from diagnoser.figurerows import Setting
-from diagnoser.findings import RunReport
+from diagnoser.contracts.comparison import Difference
+from diagnoser.contracts.figurerows import Setting
+from diagnoser.contracts.findings import RunReport
 
 #: Where a server listens, what it is called and what it logs: no part of an experiment.
 NEUTRAL = frozenset(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from diagnoser.comparing.significance import LEAST, compare
-from diagnoser.comparison import FigureChange
-from diagnoser.figurerows import FigureRow, SpreadRow
-from diagnoser.findings import RunReport
+from diagnoser.contracts.comparison import FigureChange
+from diagnoser.contracts.figurerows import FigureRow, SpreadRow
+from diagnoser.contracts.findings import RunReport
 from diagnoser.language import ENGLISH, Say
 
 #: Which way is better under the same load; figures that are not here have no good direction.

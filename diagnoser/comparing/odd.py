@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diagnoser.comparing.configuration import NEUTRAL
-from diagnoser.comparison import Odd
-from diagnoser.findings import Finding, RunReport
+from diagnoser.contracts.comparison import Odd
+from diagnoser.contracts.findings import Finding, RunReport
 
 #: Fewer others than this, and nobody knows who is the odd one.
 PEERS = 3

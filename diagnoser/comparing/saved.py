@@ -8,8 +8,8 @@ import types
 import typing
 from typing import Any
 
-from diagnoser import comparison, findings, fleetrows
-from diagnoser.findings import SCHEMA_VERSION, Report
+from diagnoser.contracts import comparison, findings, fleetrows
+from diagnoser.contracts.findings import SCHEMA_VERSION, Report
 
 #: A report is some hundred kilobytes; a document far beyond it is something else.
 LARGEST = 64 << 20

@@ -8,9 +8,9 @@ from typing import Any
 
 from diagnoser.comparing import configuration
 from diagnoser.comparing.sides import chosen
-from diagnoser.comparison import Difference
-from diagnoser.figurerows import Setting
-from diagnoser.findings import Report, RunReport
+from diagnoser.contracts.comparison import Difference
+from diagnoser.contracts.figurerows import Setting
+from diagnoser.contracts.findings import Report, RunReport
 
 #: Columns of a session's table, where a run has them: figure, heading, unit.
 COLUMNS = (

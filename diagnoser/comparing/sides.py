@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from diagnoser.comparing import configuration, figures, verdict
-from diagnoser.comparison import COMPARISON_VERSION, BootChange, Comparison, FindingChange, NewMessage, Side
-from diagnoser.findings import Finding, Report, RunReport
+from diagnoser.contracts.comparison import COMPARISON_VERSION, BootChange, Comparison, FindingChange, NewMessage, Side
+from diagnoser.contracts.findings import Finding, Report, RunReport
 from diagnoser.language import ENGLISH, Say, phrase
 
 #: Phases of the start, in their order, with what people call them.

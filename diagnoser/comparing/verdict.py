@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diagnoser.comparison import Difference, FigureChange, FindingChange
+from diagnoser.contracts.comparison import Difference, FigureChange, FindingChange
 from diagnoser.language import ENGLISH, Say, phrase
 
 #: Figures of the outcome, the most telling first; the others are means to it or follow from it.

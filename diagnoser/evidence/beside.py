@@ -15,7 +15,7 @@ from diagnoser.knowledge.labels import LabelMap
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.model import Drift, Fact, Run
 from diagnoser.observations import Claim, Measure, Page, Requests, Scatter
-from diagnoser.table import NAN, Origin, Places, Table
+from diagnoser.tables.table import NAN, Origin, Places, Table
 
 #: The claim that tells which engine answered.
 ENGINE = "backend"

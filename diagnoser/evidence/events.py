@@ -6,7 +6,7 @@ from typing import Any
 
 from diagnoser.evidence.lifetime import Lifetime
 from diagnoser.model import Event, EventLog, Record, Run
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 #: Excerpt of a record kept with an event.
 TEXT = 4000

@@ -11,7 +11,7 @@ from diagnoser.evidence.asked import Matcher, Readers
 from diagnoser.evidence.events import event_of
 from diagnoser.evidence.lifetime import Lifetime
 from diagnoser.model import Event, EventLog, Gap, Record, Rows, Seen
-from diagnoser.table import Origin, Part
+from diagnoser.tables.table import Origin, Part
 from diagnoser.values import replace
 
 

@@ -10,8 +10,8 @@ from diagnoser.evidence.scrapes import Labels, Scrapes
 from diagnoser.knowledge.metricref import COUNTERS, MetricRef, Term, key
 from diagnoser.knowledge.vocabulary import Series
 from diagnoser.observations import Exposed
-from diagnoser.spread import Spread
-from diagnoser.table import NAN, Group
+from diagnoser.tables.spread import Spread
+from diagnoser.tables.table import NAN, Group
 
 #: A number and the sample line that tells most of it.
 Found = tuple[float, Exposed | None]

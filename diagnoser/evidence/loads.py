@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.values import dataclass
 
 

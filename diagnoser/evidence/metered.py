@@ -11,8 +11,8 @@ from diagnoser.evidence.scrapes import Labels, Scrapes
 from diagnoser.knowledge.metricref import MetricRef, key, parse_ref
 from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.model import Drift, Fact
-from diagnoser.spread import Spread
-from diagnoser.table import NAN, Group, Origin, Table
+from diagnoser.tables.spread import Spread
+from diagnoser.tables.table import NAN, Group, Origin, Table
 from diagnoser.values import dataclass, field
 
 #: Labels that tell ranks of one server apart, and what a log calls them. A card cut into slices (MIG) is told once for

@@ -14,7 +14,7 @@ from diagnoser.evidence.drift import TEXT as KEPT
 from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.language import ENGLISH, Say
 from diagnoser.model import Drift, Run
-from diagnoser.table import NAN, Origin
+from diagnoser.tables.table import NAN, Origin
 
 #: What was left out, by series: the first line, and how many there were.
 Odd = MutableMapping[str, Drift]

@@ -12,8 +12,8 @@ from diagnoser.evidence.possible import Possible
 from diagnoser.formats.base import StatsLine
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Gap, Record, Rows, Run
-from diagnoser.table import LONGEST, NAN, Group, Origin, Part, Table
-from diagnoser.tablefold import combined, together
+from diagnoser.tables.fold import combined, together
+from diagnoser.tables.table import LONGEST, NAN, Group, Origin, Part, Table
 
 #: Rows of all tables of a diagnosis together, and of one table at most and at least: many replicas mean coarser ones.
 #: Each input has its share of them, at least so many, so that what is kept of one does not depend on the others.

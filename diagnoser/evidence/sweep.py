@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from diagnoser.evidence.loads import Step, largest
 from diagnoser.model import Fact, Run
-from diagnoser.table import Origin, Table
+from diagnoser.tables.table import Origin, Table
 
 #: Growth of throughput, for each doubling of the load, below which more load buys nothing. Repeated runs of one
 #: benchmark differ by a few percent.

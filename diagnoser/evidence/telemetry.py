@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from diagnoser.model import Run
 from diagnoser.observations import Measure
-from diagnoser.table import NAN, Group, Origin, Places, Table
+from diagnoser.tables.table import NAN, Group, Origin, Places, Table
 
 #: Rows of one card, and cards.
 ROWS = 8192

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from diagnoser.model import Fact, Run
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 #: A dump with fewer arguments says too little (a dump cut by the log's start).
 ENOUGH = 25

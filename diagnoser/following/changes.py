@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from diagnoser.contracts.findings import Evidence, Finding
 from diagnoser.evidence.standing import Life
-from diagnoser.findings import Evidence, Finding
 from diagnoser.patterns import lazily
 from diagnoser.values import dataclass, field
 

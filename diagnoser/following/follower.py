@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from diagnoser.api import Session
+from diagnoser.contracts.findings import Input, Report
 from diagnoser.evidence.collect import MOST_STREAMS
 from diagnoser.evidence.standing import Life, Seen, Standing
-from diagnoser.findings import Input, Report
 from diagnoser.following.changes import HOLD, Change, Tracker
 from diagnoser.following.cutter import Cutter, Raw
 from diagnoser.following.intake import Intake
-from diagnoser.judging import Judgement
+from diagnoser.judging.judge import Judgement
+from diagnoser.judging.loading import Knowledge
 from diagnoser.knowledge.stats_labels import known_labels
-from diagnoser.loading import Knowledge
 from diagnoser.model import Gap, Record
 from diagnoser.observations import Page
 from diagnoser.options import Options
-from diagnoser.reading import Readers, read_trace
 from diagnoser.rules.fields import evaluate_fields
+from diagnoser.session.reading import Readers, read_trace
 from diagnoser.sources import Source
 from diagnoser.times import stamp
 from diagnoser.values import dataclass

@@ -6,12 +6,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from diagnoser.contracts.findings import Input
 from diagnoser.envelopes import OngoingPeeler
-from diagnoser.findings import Input
 from diagnoser.following.cutter import Cutter, Raw
 from diagnoser.formats.ongoing import OngoingReader
 from diagnoser.model import Gap, Line, Record
-from diagnoser.reading import AHEAD, envelope
+from diagnoser.session.reading import AHEAD, envelope
 from diagnoser.skimming.cutter import Cutter as Skimmer
 from diagnoser.skimming.cutter import Skipped
 from diagnoser.skimming.trials import Asked

@@ -14,7 +14,7 @@ from typing import cast
 
 from diagnoser.formats.base import Dialect, Head, StatsLine
 from diagnoser.listing import modules
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 
 __all__ = ["Dialect", "Head", "StatsLine", "dialects", "stats_readers"]
 

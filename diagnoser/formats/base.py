@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 from diagnoser.values import dataclass
 
 

@@ -10,7 +10,7 @@ from diagnoser.formats.base import Head, StatsLine
 from diagnoser.formats.sglang_stats import is_stats
 from diagnoser.formats.sglang_stats import stats as sglang_stats
 from diagnoser.formats.vllm_stats import stats as vllm_stats
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 
 NAME = "dynamo"
 ORDER = 45  # after the routers, whose lines have the same shape

@@ -7,7 +7,7 @@ bars and tracebacks. Ray does the same for its actors, and both may stand in one
 from __future__ import annotations
 
 from diagnoser.patterns import lazily
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 from diagnoser.values import dataclass
 
 _TAG = lazily(r"\((?:([A-Za-z][\w .:+-]*?)(?: rank=(\d+))? )?pid=(\d+)(?:, ip=[\w.:]+)?\) ?")

@@ -12,7 +12,7 @@ from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.quoting import REQUEST_REST, Quote, quotes, unfinished
 from diagnoser.model import Line, Record
 from diagnoser.patterns import lazily
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 #: A record that has not grown for so many lines is complete: it bounds memory and keeps the output in order.
 PATIENCE = 200

@@ -12,7 +12,7 @@ from diagnoser.formats import uvicorn
 from diagnoser.formats.base import Head
 from diagnoser.formats.sglang_stats import is_stats, stats
 from diagnoser.patterns import lazily
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 
 __all__ = ["NAME", "ORDER", "SAMPLES", "head", "stats"]
 

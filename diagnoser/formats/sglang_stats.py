@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from diagnoser.formats.base import StatsLine
 from diagnoser.patterns import lazily
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 
 _NUMBER = lazily(r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)(%)?[,.)]?\s*$")
 _FLAGS = {"True": 1.0, "False": 0.0}

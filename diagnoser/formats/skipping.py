@@ -11,7 +11,7 @@ from diagnoser.formats.process import Writer
 from diagnoser.formats.records import PATIENCE, RecordReader
 from diagnoser.formats.wrapping import ANY
 from diagnoser.model import Gap, Line, Record
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 #: Messages whose next lines are expected: the prefix of each changes with the second.
 _MOST_RUNNING = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from diagnoser.formats.base import StatsLine
 from diagnoser.patterns import lazily
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 
 _STATS = lazily(
     r"(?:Engine \d+: |\d+ Engines Aggregated: )?"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from diagnoser.findings import Finding
+from diagnoser.contracts.findings import Finding
 from diagnoser.language import ENGLISH, Say
 from diagnoser.ranking.folding import fold, in_order
 from diagnoser.ranking.merging import Group, merge

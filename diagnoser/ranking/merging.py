@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from diagnoser.findings import Evidence
+from diagnoser.contracts.findings import Evidence
 from diagnoser.patterns import lazily
 from diagnoser.ranking.sighting import Sighting
 from diagnoser.rules.model import CONFIDENCES, SEVERITIES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from diagnoser.findings import Evidence
+from diagnoser.contracts.findings import Evidence
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.rules.model import CONFIDENCES, Node, Rule
 from diagnoser.values import dataclass, field

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from diagnoser.findings import Finding, Plan
+from diagnoser.contracts.findings import Finding, Plan
 from diagnoser.language import ENGLISH
 from diagnoser.remedies.context import Context
 from diagnoser.remedies.plan import next_experiment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from diagnoser.findings import Finding, Plan
+from diagnoser.contracts.findings import Finding, Plan
 from diagnoser.remedies.command import command, masked
 from diagnoser.remedies.context import Context
 from diagnoser.remedies.proposals import Proposal

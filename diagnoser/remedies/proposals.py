@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from diagnoser.findings import Advice
+from diagnoser.contracts.findings import Advice
 from diagnoser.knowledge.versions import range_text
 from diagnoser.knowledge.vocabulary import TITLES, Knob
 from diagnoser.remedies.context import Context, Setting, same, setting, shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from diagnoser.findings import Advice, Finding
+from diagnoser.contracts.findings import Advice, Finding
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.remedies.proposals import Proposal
 from diagnoser.values import replace

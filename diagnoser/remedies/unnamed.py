@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diagnoser.findings import Advice
+from diagnoser.contracts.findings import Advice
 from diagnoser.knowledge.vocabulary import TITLES
 from diagnoser.language import Say, phrase
 from diagnoser.remedies.context import Context

@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import cast
 
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
 from diagnoser.listing import modules
 from diagnoser.reports.base import Format, RenderOptions
 

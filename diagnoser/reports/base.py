@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
 from diagnoser.language import ENGLISH, Say
 
 if TYPE_CHECKING:
-    from diagnoser.story import Story
+    from diagnoser.contracts.story import Story
 
 
 class RenderOptions(NamedTuple):

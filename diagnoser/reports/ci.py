@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from diagnoser.findings import Finding, Report
+from diagnoser.contracts.findings import Finding, Report
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import recognised
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from diagnoser.comparison import Comparison, Difference, FigureChange, Odd, Side
+from diagnoser.contracts.comparison import Comparison, Difference, FigureChange, Odd, Side
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ENGINES

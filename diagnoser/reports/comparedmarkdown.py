@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from diagnoser.comparison import Comparison, Odd
+from diagnoser.contracts.comparison import Comparison, Odd
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports import compared
 from diagnoser.reports.safe import code, markdown

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Report
-from diagnoser.fleetrows import Affected, Apart, Fleet, Kind
+from diagnoser.contracts.findings import Report
+from diagnoser.contracts.fleetrows import Affected, Apart, Fleet, Kind
 from diagnoser.language import ENGLISH, Say
 from diagnoser.reports.compared import value
 from diagnoser.reports.safe import line

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diagnoser.findings import Evidence, Finding, Report
+from diagnoser.contracts.findings import Evidence, Finding, Report
 from diagnoser.language import Say
 from diagnoser.reports import ci
 from diagnoser.reports.base import RenderOptions

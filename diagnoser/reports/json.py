@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.redact import mask
 from diagnoser.reports.safe import json_text

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from diagnoser.findings import Evidence, Finding, Report
+from diagnoser.contracts.findings import Evidence, Finding, Report
 from diagnoser.patterns import lazily
 from diagnoser.reports import ci, safe
 from diagnoser.reports.base import RenderOptions

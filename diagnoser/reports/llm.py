@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from diagnoser.findings import Plan, Report
+from diagnoser.contracts.findings import Plan, Report
 from diagnoser.language import Say
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.excerpt import excerpt, stems

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diagnoser.findings import Advice, Evidence, Finding, Plan, Report, RunReport, Stage
+from diagnoser.contracts.findings import Advice, Evidence, Finding, Plan, Report, RunReport, Stage
 from diagnoser.language import Say
 from diagnoser.reports import comparedmarkdown, spreadrows
 from diagnoser.reports import fleetwords as words

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from diagnoser.findings import Finding, Report
+from diagnoser.contracts.findings import Finding, Report
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.ci import LEVELS, cut
 from diagnoser.reports.summary import recognised

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from diagnoser.findings import PAGES, Evidence, Finding, Report, RunReport
+from diagnoser.contracts.findings import PAGES, Evidence, Finding, Report, RunReport
 from diagnoser.patterns import lazily
 from diagnoser.reports import ci
 from diagnoser.reports.base import RenderOptions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from diagnoser.figurerows import SpreadRow, exact
-from diagnoser.findings import RunReport
+from diagnoser.contracts.figurerows import SpreadRow, exact
+from diagnoser.contracts.findings import RunReport
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports.units import plural, quantity, stretch
 from diagnoser.values import dataclass

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diagnoser.figurerows import Objective, exact
-from diagnoser.findings import Report, RunReport
+from diagnoser.contracts.figurerows import Objective, exact
+from diagnoser.contracts.findings import Report, RunReport
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports.safe import line
 from diagnoser.reports.units import number, percent, plural, quantity

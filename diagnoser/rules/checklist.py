@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from diagnoser.findings import Check
+from diagnoser.contracts.findings import Check
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.language import ENGLISH, Say
 from diagnoser.rules.model import Node, Point, RuleBase

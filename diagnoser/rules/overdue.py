@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diagnoser.findings import Input
+from diagnoser.contracts.findings import Input
 from diagnoser.model import Record
 from diagnoser.rules.model import EventSpec, Template
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.values import dataclass
 
 #: Seconds one pattern may take on one line. Log text is hostile; a pattern that runs longer counts as no match.

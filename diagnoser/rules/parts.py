@@ -13,7 +13,7 @@ from diagnoser.rules.model import Node
 from diagnoser.rules.rows import LOAD, Rows
 from diagnoser.rules.value import Answer, unknown
 from diagnoser.rules.vector import NAN, Piece, Undecided, compile_rows
-from diagnoser.table import MEDIA
+from diagnoser.tables.table import MEDIA
 from diagnoser.values import dataclass
 
 #: Rows with which a medium is believed before a later one of MEDIA.

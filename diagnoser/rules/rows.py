@@ -10,7 +10,7 @@ from operator import eq, or_
 
 from diagnoser.model import Run
 from diagnoser.rules.alongside import at_work
-from diagnoser.table import Table
+from diagnoser.tables.table import Table
 
 #: Series whose sum says whether a server has work.
 LOAD = ("requests.running", "requests.waiting", "requests.swapped", "requests.deferred", "prefill.new_seqs")

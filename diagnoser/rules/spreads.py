@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from diagnoser.figurerows import exact
+from diagnoser.contracts.figurerows import exact
 from diagnoser.language import phrase
 from diagnoser.rules.functions import PERCENTILE
 from diagnoser.rules.logic import number
 from diagnoser.rules.model import Node
 from diagnoser.rules.value import UNKNOWN, Answer, Proof, unknown
-from diagnoser.spread import INF, Spread, best
+from diagnoser.tables.spread import INF, Spread, best
 
 #: Functions of a spread besides percentiles and share.
 OF_SPREADS = ("mean", "samples", "sum")

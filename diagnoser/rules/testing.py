@@ -10,7 +10,7 @@ from diagnoser.model import Record
 from diagnoser.rules.matcher import PLATFORMS, Matcher
 from diagnoser.rules.model import Example, Node, Point, Rule, RuleBase
 from diagnoser.rules.names import references
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.values import dataclass
 
 

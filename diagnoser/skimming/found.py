@@ -11,7 +11,7 @@ from diagnoser.skimming.forks import Told
 from diagnoser.skimming.layouts import Layout, Request
 from diagnoser.skimming.trials import Value
 from diagnoser.skimming.words import MOST_DIGITS
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 
 _POWERS = 10.0 ** np.arange(MOST_DIGITS + 1)
 

@@ -11,7 +11,7 @@ import numpy as np
 from diagnoser.model import Gap, Record, Rows, Seen
 from diagnoser.skimming.blocks import Block
 from diagnoser.skimming.layouts import Shape
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 #: Lines of one shape, in order, and what an event in each of them says, or the numbers in them.
 _Part = tuple[Any, Shape, Mapping[str, Any]]

@@ -9,7 +9,7 @@ from diagnoser.patterns import lazily
 from diagnoser.skimming.forms import Form
 from diagnoser.skimming.reads import read
 from diagnoser.skimming.trials import Value
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 from diagnoser.values import dataclass
 
 #: Longest line that is learnt, but for requests.

@@ -10,16 +10,16 @@ from typing import Any
 
 import diagnoser
 from diagnoser.inference import Cause
-from diagnoser.judging import Judgement, judge
-from diagnoser.loading import Knowledge
+from diagnoser.judging.judge import Judgement, judge
+from diagnoser.judging.loading import Knowledge
+from diagnoser.judging.settling import context, settle
 from diagnoser.model import Run
 from diagnoser.options import Options
-from diagnoser.portions import Kit, Portion, Window, kit, read_log
-from diagnoser.portraits import Portrait, portrait
+from diagnoser.portraits.portrait import Portrait, portrait
 from diagnoser.ranking import Sighting
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.value import UNKNOWN
-from diagnoser.settling import context, settle
+from diagnoser.session.portions import Kit, Portion, Window, kit, read_log
 from diagnoser.sources import Source
 from diagnoser.sources.names import is_remote
 from diagnoser.sources.part import Part

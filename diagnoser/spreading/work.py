@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 
 import diagnoser
+from diagnoser.contracts.findings import Input
 from diagnoser.evidence.taken import Taken
-from diagnoser.findings import Input
-from diagnoser.judging import Judgement, judge
-from diagnoser.loading import Knowledge
+from diagnoser.judging.judge import Judgement, judge
+from diagnoser.judging.loading import Knowledge
+from diagnoser.judging.settling import context, settle
 from diagnoser.model import Run
 from diagnoser.options import Options
-from diagnoser.portions import Portion, Window
-from diagnoser.portraits import Portrait
-from diagnoser.settling import context, settle
+from diagnoser.portraits.portrait import Portrait
+from diagnoser.session.portions import Portion, Window
 from diagnoser.sources import Source
 from diagnoser.spreading import tasks
 from diagnoser.spreading.crew import Crew, Lost

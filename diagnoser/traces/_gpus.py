@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from diagnoser.model import Problem
 from diagnoser.observations import Claim, Measure
-from diagnoser.table import Group, Origin, Places
+from diagnoser.tables.table import Group, Origin, Places
 
 #: Longest line kept as proof, characters; columns of one table.
 TEXT = 400

@@ -9,7 +9,7 @@ from typing import Any
 
 from diagnoser.model import Record
 from diagnoser.observations import Claim
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._moments import moment
 from diagnoser.values import dataclass, field
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from diagnoser.formats.records import RecordReader
 from diagnoser.model import Line, Record
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._kube_words import QUOTED, Sayings
 from diagnoser.values import replace
 

@@ -8,7 +8,7 @@ from math import exp, inf, log
 from diagnoser.knowledge.kernels import kernel_names
 from diagnoser.model import Problem
 from diagnoser.observations import Claim, Measure, Observation
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._gaps import Work
 from diagnoser.traces._named import Section, percent
 

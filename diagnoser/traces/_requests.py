@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from diagnoser.observations import Measure
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._moments import moment
 from diagnoser.traces._results import MEDIUM, TEXT, Latency, Result, column, number
 

@@ -11,8 +11,8 @@ from typing import Any
 from diagnoser.model import Problem
 from diagnoser.observations import Claim, Measure, Observation, Requests, Scatter
 from diagnoser.sources import Source
-from diagnoser.spread import Spread, of_values
-from diagnoser.table import Group, Origin
+from diagnoser.tables.spread import Spread, of_values
+from diagnoser.tables.table import Group, Origin
 from diagnoser.values import dataclass, field
 
 MEDIUM = "bench"

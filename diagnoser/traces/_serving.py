@@ -12,7 +12,7 @@ from typing import Any
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._results import MOST_REQUESTS, Latency, Result, column, documents, floats, number
 
 _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)_(\w+)_ms\Z")

@@ -13,7 +13,7 @@ from typing import Any
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._cells import split
 from diagnoser.traces._moments import moment
 from diagnoser.traces._results import TEXT, Latency, Result, documents, excerpt, number, search

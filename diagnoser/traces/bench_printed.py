@@ -13,7 +13,7 @@ from typing import Any
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces import sglang_bench, vllm_bench
 from diagnoser.traces._results import MOST_RESULTS, TEXT, number
 from diagnoser.traces.base import Wanted

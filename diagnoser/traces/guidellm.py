@@ -12,7 +12,7 @@ from typing import Any
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._results import MOST_REQUESTS, Latency, Result, column, documents, excerpt, number, search
 from diagnoser.traces.base import Wanted
 

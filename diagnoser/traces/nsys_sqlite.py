@@ -11,7 +11,7 @@ from typing import Any
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._named import Section
 from diagnoser.traces._profile import Profile
 from diagnoser.traces._sqlite import Tables, open_tables

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._profile import Profile
 from diagnoser.traces._reporttables import Row, rows
 from diagnoser.traces.base import Wanted

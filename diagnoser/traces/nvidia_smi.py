@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Group, Places
+from diagnoser.tables.table import Group, Places
 from diagnoser.traces._cells import CellError, number, split
 from diagnoser.traces._gpus import COLUMNS, TEXT, Cards, reasons
 from diagnoser.traces._moments import moment

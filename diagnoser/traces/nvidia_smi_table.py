@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Group
+from diagnoser.tables.table import Group
 from diagnoser.traces._cells import CellError, number
 from diagnoser.traces._gpus import Cards
 from diagnoser.traces.base import Wanted

@@ -10,7 +10,7 @@ from typing import Any
 
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._results import Result, excerpt, number
 from diagnoser.traces._serving import detail, latencies, plain, results
 from diagnoser.traces.base import Wanted

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._profile import Profile
 from diagnoser.traces.base import Wanted
 

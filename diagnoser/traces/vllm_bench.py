@@ -11,7 +11,7 @@ from typing import Any
 
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 from diagnoser.traces._moments import moment
 from diagnoser.traces._results import Result, excerpt, number
 from diagnoser.traces._serving import detail, latencies, plain, results

@@ -7,7 +7,7 @@ lies in ``uplot/`` as it was published.
 
 from __future__ import annotations
 
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
 from diagnoser.reports.base import RenderOptions
 
 NAME = "html"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
+from diagnoser.contracts.story import Moment, RunStory, Story
 from diagnoser.language import Say
 from diagnoser.reports.units import clock, day, plural
-from diagnoser.story import Moment, RunStory, Story
 
 #: Rows of each table, characters of a message.
 MOMENTS, UNKNOWN, UNRECOGNISED, NAMES = 120, 40, 40, 12

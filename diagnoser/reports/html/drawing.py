@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
+from diagnoser.contracts.story import Chart, RunStory, Shade, Story
 from diagnoser.language import Say
-from diagnoser.story import Chart, RunStory, Shade, Story
 
 #: Findings whose stretch is shaded.
 SHADES = 2

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
 from diagnoser.language import ENGLISH, Say
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.html import drawing, sections, view

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnoser.figurerows import FigureRow
-from diagnoser.findings import Plan, Report, RunReport
+from diagnoser.contracts.figurerows import FigureRow
+from diagnoser.contracts.findings import Plan, Report, RunReport
+from diagnoser.contracts.story import Chart, RunStory, Story
 from diagnoser.language import Say
 from diagnoser.reports import compared, fleetwords, spreadrows
 from diagnoser.reports.html.closing import timeline, unrecognised, unseen
@@ -13,7 +14,6 @@ from diagnoser.reports.html.drawing import marked, shaded
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ending, engine_name, focus, objective, pairs, profile, recognised
 from diagnoser.reports.units import quantity, size, span
-from diagnoser.story import Chart, RunStory, Story
 
 #: Rows of each table: a page is read, a JSON report is searched.
 RUNS, INPUTS, MOMENTS, FACTS, SETTINGS, UNKNOWN, UNRECOGNISED, PROBLEMS, NAMES, COMPARED = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnoser.findings import Advice, Evidence, Finding, Report, RunReport
+from diagnoser.contracts.findings import Advice, Evidence, Finding, Report, RunReport
+from diagnoser.contracts.story import Story
 from diagnoser.language import Say
 from diagnoser.reports.excerpt import excerpt, stems
 from diagnoser.reports.fleetwords import servers
@@ -12,7 +13,6 @@ from diagnoser.reports.safe import line
 from diagnoser.reports.summary import answer, ending, engine_name, focus, gpus, looked, parallelism, recognised
 from diagnoser.reports.units import clock, day, plural, short_window, size, span
 from diagnoser.reports.words import current, proposed
-from diagnoser.story import Story
 from diagnoser.times import duration
 
 #: Findings that are told in full; characters of evidence and of an excerpt.

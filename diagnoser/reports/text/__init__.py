@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Report
+from diagnoser.contracts.findings import Report
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.text import brief, closing, compared, figures, findings, head, objectives, spreads
 from diagnoser.reports.text.page import Page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Finding, Report
+from diagnoser.contracts.findings import Finding, Report
 from diagnoser.reports.excerpt import excerpt, stems
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import graded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Check, Plan, Report, Unknown, Unrecognised
+from diagnoser.contracts.findings import Check, Plan, Report, Unknown, Unrecognised
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import pairs, recognised

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.comparison import Comparison, Odd
+from diagnoser.contracts.comparison import Comparison, Odd
 from diagnoser.language import phrase
 from diagnoser.reports import compared, layout
 from diagnoser.reports.base import RenderOptions

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diagnoser.figurerows import FigureRow
-from diagnoser.findings import Report, RunReport
+from diagnoser.contracts.figurerows import FigureRow
+from diagnoser.contracts.findings import Report, RunReport
 from diagnoser.language import Say
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Evidence, Finding, Report
+from diagnoser.contracts.findings import Evidence, Finding, Report
 from diagnoser.language import Say
 from diagnoser.reports import fleetwords, layout
 from diagnoser.reports.excerpt import Words, excerpt, stems

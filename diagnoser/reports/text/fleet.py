@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Report
-from diagnoser.fleetrows import Affected, Fleet
+from diagnoser.contracts.findings import Report
+from diagnoser.contracts.fleetrows import Affected, Fleet
 from diagnoser.reports import fleetwords as words
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line

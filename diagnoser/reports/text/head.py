@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Input, Report, RunReport, Stage
+from diagnoser.contracts.findings import Input, Report, RunReport, Stage
 from diagnoser.language import Say
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Report, RunReport
+from diagnoser.contracts.findings import Report, RunReport
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import objective
 from diagnoser.reports.text.page import Page

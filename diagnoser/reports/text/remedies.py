@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import Advice
+from diagnoser.contracts.findings import Advice
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line, lines
 from diagnoser.reports.text.page import Page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.findings import RunReport
+from diagnoser.contracts.findings import RunReport
 from diagnoser.language import phrase
 from diagnoser.reports import layout
 from diagnoser.reports.safe import line

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import compress
 from operator import eq
 
-from diagnoser.findings import Evidence
+from diagnoser.contracts.findings import Evidence
 from diagnoser.inference import Cause, infer, problem_from_rules
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run

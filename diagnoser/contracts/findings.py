@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnoser.comparison import Comparison, Odd
-from diagnoser.figurerows import FigureRow, Objective, Setting, SpreadRow
-from diagnoser.fleetrows import Fleet
+from diagnoser.contracts.comparison import Comparison, Odd
+from diagnoser.contracts.figurerows import FigureRow, Objective, Setting, SpreadRow
+from diagnoser.contracts.fleetrows import Fleet
 from diagnoser.values import dataclass, field
 
 SCHEMA_VERSION = "1.4"

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
+from diagnoser.contracts.findings import Input
 from diagnoser.envelopes import Peeler
 from diagnoser.evidence import Collector
-from diagnoser.findings import Input
 from diagnoser.model import Problem, Record, Run
 from diagnoser.observations import Gathered, Measure, Observation, Page
-from diagnoser.portions import AHEAD, Kit, Portion, Readers, Window, envelope, input_of, read_log, records, told
+from diagnoser.session.portions import AHEAD, Kit, Portion, Readers, Window, envelope, input_of, read_log, records, told
 from diagnoser.sources import Source
 from diagnoser.traces import reader_of
 from diagnoser.values import replace

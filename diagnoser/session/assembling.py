@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import diagnoser
 from diagnoser.comparing.odd import odd
-from diagnoser.findings import (
+from diagnoser.contracts.findings import (
     SCHEMA_VERSION,
     Answered,
     Evidence,
@@ -17,17 +17,17 @@ from diagnoser.findings import (
     Unknown,
     Unrecognised,
 )
-from diagnoser.fleets import fleet
-from diagnoser.judging import Judgement
+from diagnoser.judging.judge import Judgement
+from diagnoser.judging.loading import Knowledge
 from diagnoser.language import Say
-from diagnoser.loading import Knowledge
 from diagnoser.model import Run
-from diagnoser.portraits import Portrait, portrait
+from diagnoser.portraits.fleets import fleet
+from diagnoser.portraits.portrait import Portrait, portrait
+from diagnoser.portraits.stages import stages
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
 from diagnoser.rules.checklist import over_runs
 from diagnoser.rules.format import render
-from diagnoser.stages import stages
 from diagnoser.times import stamp
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from itertools import compress, pairwise
 from math import fsum
 from operator import and_, eq, itemgetter, le
 
-from diagnoser import blocks
-from diagnoser.figurerows import FigureRow
+from diagnoser.contracts.figurerows import FigureRow
 from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.language import ENGLISH, Say
 from diagnoser.model import Run
+from diagnoser.portraits import stretches
 from diagnoser.rules.rows import Rows, rows_of
-from diagnoser.table import Table
+from diagnoser.tables.table import Table
 
 #: Slices of a sparkline: wide enough to show a wave, narrow enough for 80 columns.
 SLICES = 24
@@ -81,7 +81,7 @@ def figures(run: Run, vocabulary: Vocabulary) -> dict[str, FigureRow]:
                 media[table.medium] = media.get(table.medium, 0) + len(table)
         chosen = max(media, key=media.__getitem__, default="")
         tables = [pair for pair in every if pair[0].medium == chosen]
-        under_load = blocks.of(tables, name, series.kind, SLICES)
+        under_load = stretches.of(tables, name, series.kind, SLICES)
         times: list[float] = []
         values: list[float] = []
         loaded: list[float] = []

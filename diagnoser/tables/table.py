@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from diagnoser.tablefold import LONGEST, NAN, Part, Text, Texts, dense, in_pairs, merged, widen
-from diagnoser.tablewait import FOLD, Batch, Origin, Places, Row, batch_of, joined
+from diagnoser.tables.fold import LONGEST, NAN, Part, Text, Texts, dense, in_pairs, merged, widen
+from diagnoser.tables.waiting import FOLD, Batch, Origin, Places, Row, batch_of, joined
 
 __all__ = ["LONGEST", "MEDIA", "NAN", "Group", "Origin", "Part", "Places", "Table"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from diagnoser.tablefold import NAN, Text, dense, folded
+from diagnoser.tables.fold import NAN, Text, dense, folded
 from diagnoser.values import dataclass
 
 #: Lines that become one at once, of those that one row stands for: always the same, however a log is cut to be read.

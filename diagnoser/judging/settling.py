@@ -8,16 +8,16 @@ from diagnoser.evidence.facts import settle as settle_facts
 from diagnoser.evidence.sweep import sweep_facts
 from diagnoser.evidence.tails import tail_facts
 from diagnoser.evidence.version import bound_version, infer_version
+from diagnoser.judging.loading import Knowledge
+from diagnoser.judging.objectives import goodput_facts
 from diagnoser.knowledge.catalog import UNRESOLVED
 from diagnoser.knowledge.lives import Life, field_life, metric_life
 from diagnoser.language import phrase
-from diagnoser.loading import Knowledge
 from diagnoser.model import Fact, Run
-from diagnoser.objectives import goodput_facts
 from diagnoser.options import Options
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.evaluate import Options as Judging
-from diagnoser.table import Origin
+from diagnoser.tables.table import Origin
 
 
 def context(run: Run, knowledge: Knowledge, restarts: int) -> Judging:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from diagnoser.comparison import Odd
-from diagnoser.findings import Finding, RunReport
-from diagnoser.fleetrows import Affected, Apart, Fleet, Kind
+from diagnoser.contracts.comparison import Odd
+from diagnoser.contracts.findings import Finding, RunReport
+from diagnoser.contracts.fleetrows import Affected, Apart, Fleet, Kind
 from diagnoser.model import Run
 from diagnoser.ranking import Sighting
 from diagnoser.times import stamp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from diagnoser.figurerows import Setting
+from diagnoser.contracts.figurerows import Setting
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.vocabulary import ENGINES, Vocabulary
 from diagnoser.model import Run

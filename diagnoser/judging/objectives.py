@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import fsum
 
-from diagnoser.figurerows import Objective
+from diagnoser.contracts.figurerows import Objective
 from diagnoser.language import phrase
 from diagnoser.model import Fact, Run
 from diagnoser.observations import Requests
-from diagnoser.spread import Spread, best, merged
+from diagnoser.tables.spread import Spread, best, merged
 
 #: Objective -> what it is called, and the series that it is asked of.
 NAMES = {

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from diagnoser.contracts.findings import Input
 from diagnoser.envelopes import Peeler
 from diagnoser.evidence import Collector
 from diagnoser.evidence.collect import MOST_STREAMS
@@ -18,14 +19,13 @@ from diagnoser.evidence.drift import Known
 from diagnoser.evidence.facts import Compute, Dump
 from diagnoser.evidence.pods import Dest, plain_dest
 from diagnoser.evidence.taken import Taken
-from diagnoser.findings import Input
 from diagnoser.formats import stats_readers, vllm
 from diagnoser.formats.base import StatsLine
 from diagnoser.formats.pyrepr import find_dump
 from diagnoser.formats.skipping import SkippingReader
+from diagnoser.judging.loading import Knowledge
 from diagnoser.knowledge.stats_labels import known_labels
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.loading import Knowledge
 from diagnoser.model import Gap, Line, Problem, Record
 from diagnoser.options import Options
 from diagnoser.rules.fields import evaluate_fields

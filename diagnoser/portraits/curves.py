@@ -7,11 +7,11 @@ from itertools import pairwise
 from math import fsum
 from typing import NamedTuple
 
+from diagnoser.contracts.story import Chart, Curve
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.language import phrase
 from diagnoser.model import Run
-from diagnoser.story import Chart, Curve
-from diagnoser.table import Group, Table
+from diagnoser.tables.table import Group, Table
 
 #: Points of a curve: more than a phone has columns for, fewer than a page can carry.
 POINTS = 200

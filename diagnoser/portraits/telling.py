@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from diagnoser.around import around
-from diagnoser.curves import charts
-from diagnoser.findings import Report
-from diagnoser.judging import Judgement, named
-from diagnoser.loading import Knowledge
+from diagnoser.contracts.findings import Report
+from diagnoser.contracts.story import Chart, Moment, RunStory, Shade, Story
+from diagnoser.judging.judge import Judgement, named
+from diagnoser.judging.loading import Knowledge
 from diagnoser.model import Event, EventLog, Residue, Run
+from diagnoser.portraits.around import around
+from diagnoser.portraits.curves import charts
 from diagnoser.sources import Source
-from diagnoser.story import Chart, Moment, RunStory, Shade, Story
 from diagnoser.times import stamp
 
 #: Numbers in all curves together: a page has to be carried.

@@ -9,7 +9,7 @@ from math import fsum
 from operator import and_, eq, le
 from typing import NamedTuple
 
-from diagnoser.table import Table
+from diagnoser.tables.table import Table
 
 #: A stretch of fewer lines than this says nothing that a line does not.
 LINES = 2

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import sqrt
 
-from diagnoser.figurerows import SpreadRow
+from diagnoser.contracts.figurerows import SpreadRow
 from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.model import Run
-from diagnoser.spread import INF, Spread, best, merged
+from diagnoser.tables.spread import INF, Spread, best, merged
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from diagnoser.contracts.findings import Evidence
+from diagnoser.contracts.story import Lines
 from diagnoser.envelopes import Peeler
-from diagnoser.findings import Evidence
 from diagnoser.sources import Source
-from diagnoser.story import Lines
 from diagnoser.values import dataclass
 
 BEFORE, AFTER = 4, 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from diagnoser.findings import Finding, Stage
+from diagnoser.contracts.findings import Finding, Stage
 from diagnoser.language import ENGLISH, Say
 from diagnoser.rules.model import SEVERITIES, STAGES
 from diagnoser.values import dataclass

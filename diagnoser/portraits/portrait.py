@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from diagnoser import figures, needed
+from diagnoser.contracts.findings import Check, RunReport, Unknown
 from diagnoser.evidence import drift, possible
-from diagnoser.findings import Check, RunReport, Unknown
-from diagnoser.judging import Judgement
+from diagnoser.judging.judge import Judgement
+from diagnoser.judging.loading import Knowledge
+from diagnoser.judging.objectives import objectives
 from diagnoser.knowledge.versions import parse_version
-from diagnoser.latencies import spreads
-from diagnoser.loading import Knowledge
-from diagnoser.objectives import objectives
+from diagnoser.portraits import figures, needed
+from diagnoser.portraits.latencies import spreads
+from diagnoser.portraits.settings import settings
+from diagnoser.portraits.stages import Look
 from diagnoser.rules.checklist import evaluate
 from diagnoser.rules.format import render
 from diagnoser.rules.needs import QUICKER
-from diagnoser.settings import settings
-from diagnoser.stages import Look
 from diagnoser.times import stamp
 from diagnoser.values import dataclass, replace
 

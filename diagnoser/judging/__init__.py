@@ -1,0 +1,1 @@
+"""A run judged: the knowledge loaded, the run's own facts settled, rules evaluated, objectives measured."""
