@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from diagnoser.tables.spread import Spread
@@ -62,59 +62,6 @@ class Record:
     where: str = ""
     stream: str = ""
     last_line: int = 0
-
-
-@dataclass(slots=True)
-class Rows:
-    """Statistics lines of one group in a row: ``at`` counts from the gap's first line, times are NaN where unknown.
-
-    ``parts``: for each shape of line the rows it fills, numbers by label. ``texts`` gives what gives some rows' lines.
-    """
-
-    group: Group
-    at: Any
-    time: Any
-    parts: Sequence[tuple[Any, Mapping[str, Any]]]
-    texts: Callable[[Any], list[Callable[[], str]]]
-
-
-@dataclass(slots=True)
-class Seen:
-    """One event in a gap, so often: ``at`` counts from the gap's first line, ``times`` gives so many at most."""
-
-    name: str
-    count: int
-    at: Callable[[int], int]
-    times: Callable[[int], list[float]]
-    ranks: set[Group]
-    record: Callable[[int], tuple[Record, Mapping[str, Any]]]
-
-
-@dataclass(slots=True)
-class Gap:
-    """Lines in a row in which nothing happens: access lines, complete requests, statistics. They are counted.
-
-    ``line`` is the first one's number, ``count`` how many there are, ``first``, ``last`` their first and last time.
-    ``answered`` requests got 200, the last in line ``answered_at`` of the gap, at ``answered_time``. ``envelopes``
-    counts lines by what they were wrapped in; ``wrapped``: all had a time of its.
-    """
-
-    source: str
-    line: int
-    count: int
-    stream: str = ""
-    first: float | None = None
-    last: float | None = None
-    time_known: str = ""
-    answered: int = 0
-    answered_at: int = -1
-    answered_time: float | None = None
-    levels: dict[str, int] = field(default_factory=dict)
-    envelopes: dict[str, int] = field(default_factory=dict)
-    wrapped: bool = True
-    rows: list[Rows] = field(default_factory=list)
-    events: list[Seen] = field(default_factory=list)
-    kind: str = "gap"
 
 
 @dataclass(slots=True, frozen=True)

@@ -13,7 +13,7 @@ from benchmarks import inputs
 from diagnoser.evidence import Collector
 from diagnoser.following import Follower, intake
 from diagnoser.following.cutter import Cutter
-from diagnoser.model import Gap
+from diagnoser.gap import Gap
 from diagnoser.options import Options
 from diagnoser.skimming import cutter
 

@@ -20,8 +20,9 @@ from benchmarks import inputs
 from diagnoser.evidence import Collector
 from diagnoser.formats import stats_readers
 from diagnoser.formats.base import StatsLine
+from diagnoser.gap import Gap
 from diagnoser.judging.loading import Knowledge
-from diagnoser.model import Gap, Record, Run
+from diagnoser.model import Record, Run
 from diagnoser.options import Options
 from diagnoser.rules.fields import evaluate_fields
 from diagnoser.session.reading import Kit, Window, read

@@ -16,8 +16,9 @@ from diagnoser.evidence.pods import Dest, Pods, plain_dest
 from diagnoser.evidence.samples import Budget, Sampler
 from diagnoser.evidence.taken import Taken, merged
 from diagnoser.evidence.whose import named
+from diagnoser.gap import Gap
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Gap, Problem, Record, Run
+from diagnoser.model import Problem, Record, Run
 from diagnoser.observations import Claim, Observation
 
 #: Writers of one log followed at once, and lifetimes kept: of a longer crash loop the first and the latest ones.

@@ -10,7 +10,8 @@ from typing import Any
 from diagnoser.evidence.asked import Matcher, Readers
 from diagnoser.evidence.events import event_of
 from diagnoser.evidence.lifetime import Lifetime
-from diagnoser.model import Event, EventLog, Gap, Record, Rows, Seen
+from diagnoser.gap import Gap, Rows, Seen
+from diagnoser.model import Event, EventLog, Record
 from diagnoser.tables.table import Origin, Part
 from diagnoser.values import replace
 
@@ -86,21 +87,20 @@ def add_events(life: Lifetime, before: int, seen: Seen) -> None:
     if log is None:
         log = life.run.events[seen.name] = EventLog(seen.name)
 
-    def event(number: int) -> Event:
-        record, fields = seen.record(number)
+    def event(place: int) -> Event:
+        record, fields = seen.record(place)
         made = event_of(life, record, seen.name, dict(fields), 0)
-        return replace(made, seq=before + 1 + seen.at(number))
+        return replace(made, seq=before + 1 + seen.at[place])
 
-    count = seen.count
-    log.count += count
-    log.kept += map(event, range(min(count, log.KEEP - len(log.kept))))
+    log.count += seen.count
+    log.kept += map(event, range(min(seen.count, log.KEEP - len(log.kept))))
     log.first = log.first or log.kept[0]
-    log.last = event(count - 1)
-    log.times.extend(seen.times(log.TIMES - len(log.times)))
+    log.last = event(len(seen.at) - 1)
+    log.times.extend(seen.times[: log.TIMES - len(log.times)])
     for ranks in sorted(seen.ranks):
         if len(log.ranks) < log.RANKS:
             log.ranks.add(ranks)
-    log.phases[life.phase] = log.phases.get(life.phase, 0) + count
+    log.phases[life.phase] = log.phases.get(life.phase, 0) + seen.count
 
 
 def _positive(columns: Mapping[str, Any], names: Sequence[str]) -> Any:

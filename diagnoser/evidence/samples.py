@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from diagnoser.evidence import drift
 from diagnoser.evidence.possible import Possible
 from diagnoser.formats.base import StatsLine
+from diagnoser.gap import Gap, Rows
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Gap, Record, Rows, Run
+from diagnoser.model import Record, Run
 from diagnoser.tables.fold import combined, together
 from diagnoser.tables.table import LONGEST, NAN, Group, Origin, Part, Table
 

@@ -14,8 +14,9 @@ from diagnoser.evidence.collect import Collector
 from diagnoser.evidence.lifetime import Lifetime
 from diagnoser.evidence.news import News
 from diagnoser.evidence.shares import Shares
+from diagnoser.gap import Gap
 from diagnoser.language import phrase
-from diagnoser.model import Gap, Record, Run
+from diagnoser.model import Record, Run
 from diagnoser.times import duration
 from diagnoser.values import dataclass, replace
 

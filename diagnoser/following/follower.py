@@ -13,10 +13,11 @@ from diagnoser.evidence.standing import Life, Seen, Standing
 from diagnoser.following.changes import HOLD, Change, Tracker
 from diagnoser.following.cutter import Cutter, Raw
 from diagnoser.following.intake import Intake
+from diagnoser.gap import Gap
 from diagnoser.judging.judge import Judgement
 from diagnoser.judging.loading import Knowledge
 from diagnoser.knowledge.stats_labels import known_labels
-from diagnoser.model import Gap, Record
+from diagnoser.model import Record
 from diagnoser.observations import Page
 from diagnoser.options import Options
 from diagnoser.rules.fields import evaluate_fields

@@ -10,7 +10,8 @@ from diagnoser.contracts.findings import Input
 from diagnoser.envelopes import OngoingPeeler
 from diagnoser.following.cutter import Cutter, Raw
 from diagnoser.formats.ongoing import OngoingReader
-from diagnoser.model import Gap, Line, Record
+from diagnoser.gap import Gap
+from diagnoser.model import Line, Record
 from diagnoser.session.reading import AHEAD, envelope
 from diagnoser.skimming.cutter import Cutter as Skimmer
 from diagnoser.skimming.cutter import Skipped

@@ -10,7 +10,8 @@ from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.process import Writer
 from diagnoser.formats.records import PATIENCE, RecordReader
 from diagnoser.formats.wrapping import ANY
-from diagnoser.model import Gap, Line, Record
+from diagnoser.gap import Gap
+from diagnoser.model import Line, Record
 from diagnoser.tables.table import Origin
 
 #: Messages whose next lines are expected: the prefix of each changes with the second.

@@ -23,10 +23,11 @@ from diagnoser.formats import stats_readers, vllm
 from diagnoser.formats.base import StatsLine
 from diagnoser.formats.pyrepr import find_dump
 from diagnoser.formats.skipping import SkippingReader
+from diagnoser.gap import Gap
 from diagnoser.judging.loading import Knowledge
 from diagnoser.knowledge.stats_labels import known_labels
 from diagnoser.knowledge.vocabulary import Vocabulary
-from diagnoser.model import Gap, Line, Problem, Record
+from diagnoser.model import Line, Problem, Record
 from diagnoser.options import Options
 from diagnoser.rules.fields import evaluate_fields
 from diagnoser.skimming.cutter import Cutter

@@ -36,11 +36,12 @@ class Block:
     """Whole lines. ``misfits`` are those of no known shape or another day, behind them the number of lines.
 
     ``own``: when each line was written, by its own time or else by its envelope's, NaN where it tells none or is a
-    misfit. ``words`` are used again for other blocks.
+    misfit. ``words`` are used again for other blocks. ``base``: how far into what is cut the block begins.
     """
 
-    def __init__(self, data: bytes, shapes: Shapes, now: Now, words: Words) -> None:
+    def __init__(self, data: bytes, shapes: Shapes, now: Now, words: Words, base: int = 0) -> None:
         self.data = data
+        self.base = base
         self.shapes = shapes
         self.now = now
         words.hold(data)
@@ -126,10 +127,9 @@ class Block:
         """Return a line without its line break."""
         return self.data[self._starts[number] : self._ends[number]]
 
-    def each(self, numbers: Any) -> list[bytes]:
-        """Return some lines."""
-        data, spans = self.data, zip(self._starts[numbers].tolist(), self._ends[numbers].tolist(), strict=True)
-        return [data[start:end] for start, end in spans]
+    def spans(self, numbers: Any) -> tuple[Any, Any]:
+        """Return where some lines begin and end."""
+        return self._starts[numbers], self._ends[numbers]
 
     def lines(self, at: int, stop: int) -> list[bytes]:
         """Return some lines in a row, one at least."""

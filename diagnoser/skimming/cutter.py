@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from diagnoser.envelopes import Peeler
 from diagnoser.formats.skipping import SkippingReader
 from diagnoser.formats.wrapping import ANY
-from diagnoser.model import Gap
+from diagnoser.gap import Gap
 from diagnoser.skimming.layouts import ASKS
 from diagnoser.skimming.learning import learn
 from diagnoser.skimming.reads import read

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from diagnoser.model import Gap, Record, Rows, Seen
+from diagnoser.gap import Gap, Rows, Seen
+from diagnoser.model import EventLog
 from diagnoser.skimming.blocks import Block
+from diagnoser.skimming.kept import Records, Spans, Texts
 from diagnoser.skimming.layouts import Shape
-from diagnoser.tables.table import Origin
 
 #: Lines of one shape, in order, and what an event in each of them says, or the numbers in them.
 _Part = tuple[Any, Shape, Mapping[str, Any]]
@@ -29,10 +30,6 @@ class _Stretch:
     def times(self) -> Any:
         """The time of each line, NaN for none: one that tells none carries the last one."""
         return self.block.times(self.at, self.stop, self.before)
-
-    def time(self, line: int) -> float | None:
-        """Return the time of one line."""
-        return self.block.time(self.at, line, self.before)
 
 
 def gap_of(
@@ -73,7 +70,7 @@ def gap_of(
         gap.time_known = block.now.known
     if gap.answered:
         gap.answered_at = answered_at - at
-        gap.answered_time = stretch.time(answered_at)
+        gap.answered_time = block.time(at, answered_at, before)
     gap.events = [_seen(name, found_events, gap, stretch) for name, found_events in events.items()]
     gap.rows = [_rows(group, found_rows, stretch) for group, found_rows in parts.items()]
     return gap, frozenset(tags), last
@@ -110,34 +107,18 @@ def _rows(group: Any, found: list[_Part], stretch: _Stretch) -> Rows:
     owners = np.zeros(len(every), np.int64)
     for owner, (places, _) in enumerate(parts):
         owners[places] = owner
-
-    def texts(rows: Any) -> list[Callable[[], str]]:
-        # Not the block: a few of its lines are kept for as long as the log is read.
-        made = zip(owners[rows].tolist(), block.each(every[rows]), strict=True)
-        return [partial(found[owner][1].text_of, line) for owner, line in made]
-
+    texts = Texts([shape for _, shape, _ in found], owners, Spans.of(block, every))
     return Rows(group, every - at, times, parts, texts)
 
 
 def _seen(name: str, found: list[_Part], gap: Gap, stretch: _Stretch) -> Seen:
     """Put the lines with one event, of several shapes, in the order of the log."""
     every = _together(found)
-    # Not the gap itself: what refers to itself stays in memory until somebody looks for it.
-    source, first, at = gap.source, gap.line, stretch.at
-
-    def record(number: int) -> tuple[Record, Mapping[str, Any]]:
-        line = int(every[number])
-        shape, fields = _shape_of(line, found)
-        place = first + line - at
-        made = Record(
-            Origin(source, place), shape.text_of(stretch.block.line(line)), shape.kind, shape.dialect, shape.level,
-            stretch.time(line), process=shape.process, ranks=shape.ranks, stream=shape.stream, last_line=place,
-        )  # fmt: skip
-        return made, fields
-
-    def times(most: int) -> list[float]:
-        told = stretch.times[every - at] if most > 0 else every[:0]
-        return [float(time) for time in told[told == told][:most]]
-
-    ranks = {one.ranks for _, one, _ in found}
-    return Seen(name, len(every), lambda number: int(every[number]) - at, times, ranks, record)
+    times = stretch.times[every - stretch.at]
+    some = every if len(every) <= EventLog.KEEP else np.append(every[: EventLog.KEEP], every[-1])
+    parts = [_shape_of(line, found) for line in some.tolist()]
+    at = some - stretch.at
+    told = stretch.times[at].tolist()
+    record = Records(gap.source, (at + gap.line).tolist(), parts, told, Spans.of(stretch.block, some))
+    known = times[times == times][: EventLog.TIMES]
+    return Seen(name, len(every), at.tolist(), known.tolist(), {one.ranks for _, one, _ in found}, record)
