@@ -166,13 +166,14 @@ class Session:
     def _runs(
         self, names: list[str], stdin: BinaryIO | None, window: reading.Window | None
     ) -> tuple[list[Run], list[Input]]:
-        sources, portions = self._open(names, stdin), {}
+        sources, portions, others = self._open(names, stdin), {}, None
         own = kit(self.knowledge, self.options)
         if self._crew is not None:
-            from diagnoser.spreading.work import read_logs
+            from diagnoser.spreading import work
 
-            portions = read_logs(sources, self._crew, self.options, window)
-        return reading.read(sources, own, window, self._gathered, portions)
+            portions = work.read_logs(sources, self._crew, self.options, window)
+            others = work.others(self._crew, self.options)
+        return reading.read(sources, own, window, self._gathered, portions, others)
 
     def _open(self, names: list[str], stdin: BinaryIO | None) -> list[Source]:
         """Open the inputs that are files; where addresses gave something no file need have any content."""

@@ -28,13 +28,14 @@ class Rows:
 class Seen:
     """One event in a gap, so often. Of the first of them and the last ``at`` tells where, ``record`` what it says.
 
-    ``at`` counts from the gap's first line, and ``record`` takes a place in it. ``times`` are those known, in order.
+    ``at`` counts from the gap's first line, and ``record`` takes a place in it. ``times`` are those known, in order;
+    both are arrays of numpy.
     """
 
     name: str
     count: int
-    at: Sequence[int]
-    times: Sequence[float]
+    at: Any
+    times: Any
     ranks: set[Group]
     record: Callable[[int], tuple[Record, Mapping[str, Any]]]
 

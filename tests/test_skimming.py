@@ -4,156 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from longlogs import HEADS, WOVEN, evidence, log, woven
 
 from benchmarks import inputs
 from diagnoser.evidence import Collector
 from diagnoser.formats import stats_readers
 from diagnoser.formats.base import StatsLine
 from diagnoser.gap import Gap
-from diagnoser.judging.loading import Knowledge
-from diagnoser.model import Record, Run
-from diagnoser.options import Options
-from diagnoser.rules.fields import evaluate_fields
-from diagnoser.session.reading import Kit, Window, read
+from diagnoser.model import Record
 from diagnoser.skimming import cutter
 from diagnoser.skimming.layouts import Layout
 from diagnoser.skimming.learning import learn
-from diagnoser.values import field_names
-
-WOVEN = ("crlf", "colours", "kubectl", "cri", "docker")
-HEADS = {"access": inputs.access, "batches": inputs.batches}
-
-#: Lines that break a shape, close or keep open what is open, or look like what they are not.
-ODD = (
-    "INFO 01-12 {clock} [loggers.py:127] Engine 000: Avg prompt throughput: 1.0 tokens/s, Running: 1 reqs",
-    "(EngineCore_DP0 pid=90) ERROR {clock12} [core.py:710] EngineCore encountered a fatal error.",
-    "(EngineCore_DP0 pid=90) ERROR {clock12} [core.py:710] Traceback (most recent call last):",
-    '(EngineCore_DP0 pid=90) ERROR {clock12} [core.py:710]   File "a.py", line 3, in step',
-    "(EngineCore_DP0 pid=90) ERROR {clock12} [core.py:710] RuntimeError: boom",
-    "Traceback (most recent call last):",
-    '  File "b.py", line 7, in f',
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
-    "",
-    "   an indented rest",
-    '(APIServer pid=88) INFO:     10.0.0.1:5 - "POST /v1/chat/completions HTTP/1.1" 500 Internal Server Error',
-    '(APIServer pid=88) INFO:     10.0.0.1:5 - "POST /v2/chat/completions HTTP/1.1" 200 OK',
-    '(APIServer pid=89) INFO:     10.0.0.1:5 - "GET /health HTTP/1.1" 200 OK',
-    '(APIServer pid=88) INFO:     10..0.1:5 - "POST /v1/chat/comp1letions HTTP/1.1" 200 OK',
-    "(APIServer pid=88) INFO {clock12} [logger.py:39] Received request chatcmpl-1: prompt: 'cut",
-    "(APIServer pid=88) INFO {clock12} [logger.py:39] Received request chatcmpl-7: prompt: 'ERROR 01-12 10:00:00"
-    " [core.py:1] CUDA out of memory', params: SamplingParams(n=1), prompt_token_ids: None, lora_request: None.",
-    "(APIServer pid=88) INFO {clock12} [logger.py:39] the same call speaks of something else",
-    '\x1b[32mINFO\x1b[0m:     10.0.0.1:5 - "GET /health HTTP/1.1" 200 OK',
-    "100%|██████████| 35/35 [00:20<00:00,  1.71it/s]",
-    "[2026-01-12 {clock} TP0] Decode batch, #running-req: 41, #token: , token usage: 0.25, cuda graph: True,"
-    " gen throughput (token/s): 5555.19, #queue-req: 31",
-    "[2026-01-12 {clock} TP1] Decode batch, #running-req: 1, #token: 2, token usage: 0.25, cuda graph: False,"
-    " gen throughput (token/s): 5.1, #queue-req: 99999999999999999999",
-    "[2026-01-13 {clock} TP0] Decode batch, #running-req: 3, #token: 2, token usage: 0.5, cuda graph: True,"
-    " gen throughput (token/s): 0.0, #queue-req: 0",
-    "[2026-01-12 {clock}] Receive: obj=GenerateReqInput(text=\"a user's",
-    "[2026-01-12 {clock} TP0] KV cache pool is full. Retract requests. #retracted_reqs: 3",
-    "[2026-01-12 {clock}] server_args=ServerArgs(model_path='other', tp_size=2)",
-    "INFO 01-12 {clock} [api_server.py:1034] vLLM API server version 0.9.2",
-)
-
-
-@cache
-def knowledge() -> Knowledge:
-    return Knowledge(Options(cache_dir=None))
-
-
-def log(kind: str, seed: int, count: int, odd: int) -> bytes:
-    """Return a log of some lines with odd ones strewn in, alone or in groups."""
-    dice = random.Random(seed)
-    made: Iterator[str] = inputs.KINDS[kind](random.Random(seed))
-    places = {dice.randrange(600, count) for _ in range(odd)}
-    lines = []
-    for number in range(count):
-        lines.append(next(made))
-        if number in places:
-            clock = inputs.clock(inputs.START + number / 10)
-            odds = dice.choices(ODD, k=dice.choice((1, 1, 2, 5)))
-            lines += [one.format(clock=clock, clock12=f"01-12 {clock}") for one in odds]
-    return ("\n".join(lines) + "\n").encode()
-
-
-def blocks(data: bytes, cuts: list[int]) -> Iterator[tuple[str, int, bytes]]:
-    """Cut a log behind the line breaks that follow some places."""
-    number, at = 1, 0
-    for cut in [*sorted(cuts), len(data)]:
-        end = data.find(b"\n", min(cut, len(data) - 1)) + 1
-        if end > at:
-            yield "a.log", number, data[at:end]
-            number += data.count(b"\n", at, end)
-            at = end
-
-
-class Given:
-    """A source whose blocks are given."""
-
-    name, kind, state = "a.log", "log", "ok"
-
-    def __init__(self, data: bytes, cuts: list[int]) -> None:
-        self._given = (data, cuts)
-        self.lines = self.bytes = 0
-        self.problems: list[Any] = []
-
-    def size(self) -> None:
-        """Nobody knows."""
-
-    def line_blocks(self) -> Iterator[tuple[str, int, bytes]]:
-        return blocks(*self._given)
-
-    def raw_lines(self) -> Iterator[tuple[str, int, bytes]]:
-        lines = self._given[0].split(b"\n")[:-1]
-        return ((self.name, number, line) for number, line in enumerate(lines, 1))
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """A log of two thousand lines is long here."""
     monkeypatch.setattr(cutter, "MANY", 1)
-
-
-def evidence(data: bytes, cuts: list[int], skim: bool = True) -> list[Any]:
-    known = knowledge()
-    # Under a time filter, even an open one, every line is read.
-    window = None if skim else Window()
-    source: Any = Given(data, cuts)
-    runs, _ = read([source], Kit(known.vocabulary, known.matcher, evaluate_fields), window=window)
-    return [plain(run) for run in runs]
-
-
-def plain(value: Any) -> Any:
-    """Turn a run to what can be compared: columns are lists, NaN is None."""
-    if isinstance(value, Run):
-        tables = {
-            key: (list(map(plain, table.time)), list(table.weight), list(table.line), table.text, plain(table.columns))
-            for key, table in value.tables.items()
-        }
-        named = {name: plain(getattr(value, name)) for name in field_names(value) if name != "tables"}
-        return named | {"tables": tables}
-    if isinstance(value, float):
-        return None if value != value else value
-    if isinstance(value, dict):
-        return {key: plain(one) for key, one in value.items()}
-    if names := field_names(value):
-        return {name: plain(getattr(value, name)) for name in names}
-    if hasattr(value, "typecode") or isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    return value
 
 
 @pytest.mark.parametrize("kind", inputs.KINDS)
@@ -164,19 +39,6 @@ def test_skipping_changes_nothing(kind: str, seed: int, odd: int, cuts: list[int
     read = evidence(data, [], skim=False)
     assert evidence(data, []) == read
     assert evidence(data, [cut % len(data) for cut in cuts]) == read
-
-
-def woven(data: bytes, how: str) -> bytes:
-    """Give a log the line ends of Windows, a terminal's colours, or a runtime's envelope."""
-    if how == "crlf":
-        return data.replace(b"\n", b"\r\n")
-    lines = data.split(b"\n")[:-1]
-    if how != "colours":
-        wrap = inputs.WRAP[how]
-        return b"".join(
-            wrap(inputs.START + number / 10, line.decode()).encode() + b"\n" for number, line in enumerate(lines)
-        )
-    return b"".join(b"\x1b[1;36m%b\x1b[0;0m%b\n" % (line[:21], line[21:]) for line in lines)
 
 
 @pytest.mark.parametrize("how", WOVEN)

@@ -49,7 +49,7 @@ def hired(args: argparse.Namespace) -> Iterator[Crew | None]:
         return
     from diagnoser.spreading.crew import Crew
 
-    crew = Crew(lambda: _processes(size), size)
+    crew = Crew(lambda: _processes(size), size, near=True)
     try:
         yield crew
     finally:

@@ -40,15 +40,16 @@ class Peeler:
         self._known: set[str] = set()
         self._titles: dict[tuple[str, ...], str] = {(): "bare"}
 
-    def lines(self, raw: Iterable[tuple[Any, Any, Any]]) -> Iterator[Any]:
+    def lines(self, raw: Iterable[tuple[Any, Any, Any]], begun: bool = False) -> Iterator[Any]:
         """Yield the lines inside ``raw`` (source name, line number, bytes); lines in pieces come when complete.
 
-        A gap between lines, which is a triple too, has its lines counted and is handed on.
+        A gap between lines, which is a triple too, has its lines counted and is handed on. ``begun``: these are lines
+        from the middle of an input, of which none is looked at beforehand.
         """
         first = self._heads.get
         seen = self.seen
         source = ""
-        for source, number, data in self._foreseen(iter(raw)):
+        for source, number, data in raw if begun else self._foreseen(iter(raw)):
             if data.__class__ is not bytes:
                 gap: Any = source
                 seen.update(gap.envelopes)

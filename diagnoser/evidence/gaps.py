@@ -90,13 +90,13 @@ def add_events(life: Lifetime, before: int, seen: Seen) -> None:
     def event(place: int) -> Event:
         record, fields = seen.record(place)
         made = event_of(life, record, seen.name, dict(fields), 0)
-        return replace(made, seq=before + 1 + seen.at[place])
+        return replace(made, seq=before + 1 + int(seen.at[place]))
 
     log.count += seen.count
     log.kept += map(event, range(min(seen.count, log.KEEP - len(log.kept))))
     log.first = log.first or log.kept[0]
     log.last = event(len(seen.at) - 1)
-    log.times.extend(seen.times[: log.TIMES - len(log.times)])
+    log.times.frombytes(seen.times[: log.TIMES - len(log.times)].tobytes())
     for ranks in sorted(seen.ranks):
         if len(log.ranks) < log.RANKS:
             log.ranks.add(ranks)

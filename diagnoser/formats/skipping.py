@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from diagnoser.formats._stream import Stream
 from diagnoser.formats.base import Head
+from diagnoser.formats.clock import Clock
 from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.process import Writer
 from diagnoser.formats.records import PATIENCE, RecordReader
-from diagnoser.formats.wrapping import ANY
+from diagnoser.formats.wrapping import ANY, Width
 from diagnoser.gap import Gap
 from diagnoser.model import Line, Record
 from diagnoser.tables.table import Origin
@@ -86,6 +87,14 @@ class SkippingReader(RecordReader):
         if broken or (wrapped and stream.width.full):
             return 0
         return ANY if wrapped else stream.width.room
+
+    def standing(self, name: str) -> tuple[Clock, Width]:
+        """Return what a stream knows of the day and of its lines' width, to ``resume`` it in another reader."""
+        return self._streams[name].clock, self._streams[name].width
+
+    def resume(self, name: str, standing: tuple[Clock, Width]) -> None:
+        """Go on with a stream somewhere behind the line that it was at."""
+        self._streams[name].clock, self._streams[name].width = standing
 
     def now(self, name: str) -> tuple[tuple[int, int, int], float, str, float]:
         """Year, month and day that a stream's lines print now, when that day began, what is known of times in it.

@@ -6,10 +6,10 @@ inputs: nothing in one depends on what is in another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnoser.contracts.findings import Input
 from diagnoser.envelopes import Peeler
@@ -33,6 +33,9 @@ from diagnoser.rules.fields import evaluate_fields
 from diagnoser.skimming.cutter import Cutter
 from diagnoser.sources import Source
 from diagnoser.values import dataclass
+
+if TYPE_CHECKING:
+    from diagnoser.skimming.ahead import Others
 
 #: Lines at the start of an input that are looked at before they are read, and their size.
 AHEAD = 256
@@ -138,8 +141,8 @@ def records(source: Source, peeler: Peeler, cutter: Cutter | None = None) -> Ite
     yield from reader.flush()
 
 
-def read_log(source: Source, kit: Kit, window: Window | None = None) -> Portion:
-    """Read one log to its end."""
+def read_log(source: Source, kit: Kit, window: Window | None = None, others: Others | None = None) -> Portion:
+    """Read one log to its end; ``others`` look ahead in it where it is long."""
     collector = kit.collector()
     overdue, before = kit.matcher.overdue, dict(kit.matcher.overdue)
     overdue.clear()
@@ -148,7 +151,8 @@ def read_log(source: Source, kit: Kit, window: Window | None = None) -> Portion:
     if window is None:
         # Lines before and after a window are told apart one by one.
         serving = partial(collector.serving, source.name)
-        cutter = Cutter(SkippingReader(), peeler, serving, collector.meaning, source.size())
+        about = (SkippingReader(), peeler, serving, collector.meaning, source.size())
+        cutter = Cutter(*about) if others is None else _with(others, source)(*about)
     for record in records(source, peeler, cutter):
         if isinstance(record, Gap):
             collector.pass_by(record, source.name)
@@ -163,6 +167,14 @@ def read_log(source: Source, kit: Kit, window: Window | None = None) -> Portion:
     overdue.settle(made)
     overdue.update(before)
     return Portion(collector.taken(), made)
+
+
+def _with(others: Others, source: Source) -> Callable[..., Cutter]:
+    """Return what makes a cutter of a log in which others look ahead."""
+    from diagnoser.skimming.ahead import AheadCutter  # few runs have others
+
+    paths = {part.name: str(part.path) for part in source.parts if part.size() is not None and not part.compressed}
+    return partial(AheadCutter, others, paths)
 
 
 def told_of_collector(collector: Collector, name: str) -> list[Problem]:

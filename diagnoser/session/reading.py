@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from diagnoser.contracts.findings import Input
 from diagnoser.envelopes import Peeler
@@ -15,6 +15,9 @@ from diagnoser.session.portions import AHEAD, Kit, Portion, Readers, Window, env
 from diagnoser.sources import Source
 from diagnoser.traces import reader_of
 from diagnoser.values import replace
+
+if TYPE_CHECKING:
+    from diagnoser.skimming.ahead import Others
 
 __all__ = [
     "AHEAD", "Kit", "Portion", "Readers", "Window", "envelope", "last_time", "read", "read_log", "read_trace", "spool",
@@ -30,10 +33,11 @@ def read(
     window: Window | None = None,
     gathered: Sequence[Gathered] = (),
     portions: Mapping[int, Portion] | None = None,
+    others: Others | None = None,
 ) -> tuple[list[Run], list[Input]]:
     """Read every source to its end and return the runs and what could be read of each input.
 
-    ``portions`` are logs that were read before, by the place of their source.
+    ``portions`` are logs that were read before, by the place of their source; ``others`` look ahead in the rest.
     """
     kit.matcher.overdue.begin()
     kit = replace(kit, inputs=sum(one.kind == "log" for one in sources))
@@ -41,7 +45,7 @@ def read(
     inputs = []
     for at, one in enumerate(sources):
         if one.kind == "log":
-            portion = (portions or {}).get(at) or read_log(one, kit, window)
+            portion = (portions or {}).get(at) or read_log(one, kit, window, others)
             collector.absorb(portion.taken)
             inputs.append(portion.input)
         else:

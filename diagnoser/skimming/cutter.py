@@ -94,13 +94,12 @@ class Cutter:
         """Whether it is time to look for shapes: the log is long enough to be worth it."""
         return self._lines_read >= HEAD and (self._long or self._bytes_read >= MANY)
 
-    def cut(self, source: str, number: int, data: bytes) -> Iterator[RawLine | Skipped]:
-        """Cut whole lines of a source, the first of which has this number."""
-        at = 0
+    def cut(self, source: str, number: int, data: bytes, at: int = 0) -> Iterator[RawLine | Skipped]:
+        """Cut whole lines of a source from one on that begins there and has this number."""
         while at < len(data):
             if len(self._shapes) and self._ready:
                 end = data.find(b"\n", min(at + self._size, len(data)) - 1) + 1
-                used, read = yield from self._pieces(source, number, data[at:end])
+                used, read = yield from self._pieces(source, number, data[at:end], at)
                 # What has to be looked at again, since the day or the clock is another, was too much.
                 self._size = min(self._size * 2, LARGE) if used >= end - at else max(SMALL, used)
             else:
@@ -126,8 +125,13 @@ class Cutter:
                 return used, done + 1
         return used, done + 1
 
-    def _pieces(self, source: str, number: int, data: bytes) -> Generator[RawLine | Skipped, None, tuple[int, int]]:
-        """Cut one block; return how many bytes and lines were used: the rest is to be looked at again."""
+    def _pieces(
+        self, source: str, number: int, data: bytes, base: int
+    ) -> Generator[RawLine | Skipped, None, tuple[int, int]]:
+        """Cut one block; return how many bytes and lines were used: the rest is to be looked at again.
+
+        It begins ``base`` bytes into what is cut.
+        """
         from diagnoser.skimming.blocks import Block, Now  # a short log does without
         from diagnoser.skimming.gaps import gap_of
         from diagnoser.skimming.words import Words
@@ -135,7 +139,7 @@ class Cutter:
         stream, now = self._stream, self.reader.now(self._stream)
         if self._words is None:
             self._words = Words()
-        block = Block(data, self._shapes, Now(*now), self._words)
+        block = Block(data, self._shapes, Now(*now), self._words, base)
         misfits = iter(block.misfits)
         at = 0
         stop = next(misfits)
@@ -174,16 +178,23 @@ class Cutter:
 
     def _known(self, block: Block, at: int, stop: int, now: Told) -> int:
         """Return the line before which some lines of known shapes may be skipped, ``at`` where none may."""
-        if self._serving(self._stream) != self._engine or block.shapes is not self._shapes or not self._peeler.quiet:
-            return at
+        room = self._room(now, self._shapes.wrapped) if block.shapes is self._shapes else 0
+        return stop if room == ANY else block.before(at, stop, room) if room else at
+
+    def _room(self, now: Told, wrapped: bool) -> int:
+        """Return how many bytes lines must not reach to be skipped at this moment, 0 where none may be.
+
+        ``now``: what the clock should say; ``wrapped``: whether the lines all have a time of their envelope.
+        """
+        if self._serving(self._stream) != self._engine or not self._peeler.quiet:
+            return 0
         if self.reader.now(self._stream) != now:
-            return at
+            return 0
         asked = self._asked(self._engine)
         # What is open may be closed by these lines, and is told of before them: it must not change what they mean.
         if any(asked.events(one) is None for one in self.reader.waiting()):
-            return at
-        room = self.reader.room(self._stream, self._shapes.wrapped)
-        return stop if room == ANY else block.before(at, stop, room)
+            return 0
+        return self.reader.room(self._stream, wrapped)
 
     def _met(self, line: bytes) -> bool:
         """Count the shape of a line that was read; tell whether it was learnt now."""

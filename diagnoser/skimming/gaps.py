@@ -81,13 +81,13 @@ def _together(found: Sequence[_Part]) -> Any:
     return found[0][0] if len(found) == 1 else np.sort(np.concatenate([lines for lines, *_ in found]))
 
 
-def _shape_of(line: int, found: Sequence[_Part]) -> tuple[Shape, Mapping[str, Any]]:
-    """Return the shape of a line, and what comes with it."""
-    for lines, shape, more in found:
-        place = int(lines.searchsorted(line))
-        if place < len(lines) and lines[place] == line:
-            return shape, more
-    raise KeyError(line)
+def _owners(some: Any, found: Sequence[_Part]) -> Any:
+    """Return which of several shapes each of some lines has."""
+    owners = np.zeros(len(some), np.int64)
+    for owner, (lines, *_) in enumerate(found[1:], 1):
+        places = np.minimum(lines.searchsorted(some), len(lines) - 1)
+        owners[lines[places] == some] = owner
+    return owners
 
 
 def _rows(group: Any, found: list[_Part], stretch: _Stretch) -> Rows:
@@ -116,9 +116,9 @@ def _seen(name: str, found: list[_Part], gap: Gap, stretch: _Stretch) -> Seen:
     every = _together(found)
     times = stretch.times[every - stretch.at]
     some = every if len(every) <= EventLog.KEEP else np.append(every[: EventLog.KEEP], every[-1])
-    parts = [_shape_of(line, found) for line in some.tolist()]
     at = some - stretch.at
-    told = stretch.times[at].tolist()
-    record = Records(gap.source, (at + gap.line).tolist(), parts, told, Spans.of(stretch.block, some))
+    parts = [(shape, fields) for _, shape, fields in found]
+    spans = Spans.of(stretch.block, some)
+    record = Records(gap.source, at + gap.line, parts, _owners(some, found), stretch.times[at], spans)
     known = times[times == times][: EventLog.TIMES]
-    return Seen(name, len(every), at.tolist(), known.tolist(), {one.ranks for _, one, _ in found}, record)
+    return Seen(name, len(every), at, known, {one.ranks for _, one, _ in found}, record)

@@ -63,20 +63,23 @@ class Texts:
 
 
 class Records:
-    """The records of lines with an event, each with what it says: of each line its number, shape, fields and time."""
+    """The records of lines with an event: of each its number, its time, NaN for none, and which of ``parts`` it is.
+
+    A part is a shape and what an event in it says.
+    """
 
     def __init__(
-        self, source: str, numbers: Sequence[int], parts: Sequence[tuple[Shape, Mapping[str, Any]]],
-        times: Sequence[float], spans: Spans,
+        self, source: str, numbers: Any, parts: Sequence[tuple[Shape, Mapping[str, Any]]], owners: Any, times: Any,
+        spans: Spans,
     ) -> None:  # fmt: skip
         self.source, self.numbers = source, numbers
-        self.parts, self.times = parts, times
-        self.spans = spans
+        self.parts, self.owners = parts, owners
+        self.times, self.spans = times, spans
 
     def __call__(self, place: int) -> tuple[Record, Mapping[str, Any]]:
         """Return one of them."""
-        shape, fields = self.parts[place]
-        number, time = self.numbers[place], self.times[place]
+        shape, fields = self.parts[self.owners[place]]
+        number, time = int(self.numbers[place]), float(self.times[place])
         line = self.spans.each(slice(place, place + 1))[0]
         made = Record(
             Origin(self.source, number), shape.text_of(line), shape.kind, shape.dialect, shape.level,

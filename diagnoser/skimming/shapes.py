@@ -13,9 +13,16 @@ class Shapes:
 
     def __init__(self) -> None:
         self.every: list[Layout | Request] = []
-        self._date: tuple[int, int, int] | None = None
-        self._made: Any = None
+        # What was made of them, by the day; shared with copies until there are more shapes.
+        self._days: dict[tuple[int, int, int], Any] = {}
         self._places: dict[tuple[bytes, ...], int] = {}
+
+    def copy(self) -> Shapes:
+        """Return the same shapes, to which others can be added without changing these."""
+        made = Shapes()
+        made.every, made._places = list(self.every), dict(self._places)
+        made._days = self._days
+        return made
 
     @property
     def wrapped(self) -> bool:
@@ -35,12 +42,12 @@ class Shapes:
             return False
         else:
             self.every[known] = found
-        self._date = None
+        self._days = {}
         return True
 
     def on(self, date: tuple[int, int, int], make: Callable[[], Any]) -> Any:
         """Return what ``make`` makes of these shapes on a day; it is made anew when either is another."""
-        if self._date != date:
-            self._made = make()
-            self._date = date
-        return self._made
+        if date not in self._days:
+            self._days.clear()
+            self._days[date] = make()
+        return self._days[date]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from typing import Any
+from typing import Any, TypeVar
 
 from diagnoser.values import dataclass
 
@@ -15,6 +15,7 @@ HOPELESS = 3
 
 Task = tuple[Any, ...]
 _Numbered = tuple[int, Task]
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -27,19 +28,32 @@ class Lost:
 class Crew:
     """Workers behind an executor. ``start`` makes one; after a death it is asked for a new one.
 
-    ``size`` tells how many workers there are.
+    ``size`` tells how many workers there are, ``near`` whether they are processes of this machine.
     """
 
-    def __init__(self, start: Callable[[], Executor], size: int) -> None:
+    def __init__(self, start: Callable[[], Executor], size: int, near: bool = False) -> None:
         self._start = start
+        self.near = near
         self.size = max(1, size)
         self._executor: Executor | None = None
+        self._deaths = 0
 
     def close(self) -> None:
         """Let the workers go."""
         if self._executor is not None:
             self._executor.shutdown(wait=True)
             self._executor = None
+
+    def give(self, function: Callable[..., _T], *task: Any) -> Future[_T] | None:
+        """Give out one task that is not done again if its worker dies; None when no worker lives long enough."""
+        if self._deaths >= HOPELESS:
+            return None
+        try:
+            return self._workers().submit(function, *task)
+        except BrokenExecutor:
+            self._deaths += 1
+            self._drop()
+            return None
 
     def each(self, function: Callable[..., Any], tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
         """Yield (place of the task, its result or ``Lost``) as they come.

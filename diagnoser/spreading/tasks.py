@@ -20,6 +20,9 @@ from diagnoser.ranking import Sighting
 from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.value import UNKNOWN
 from diagnoser.session.portions import Kit, Portion, Window, kit, read_log
+from diagnoser.skimming import foreseen
+from diagnoser.skimming.ahead import Place
+from diagnoser.skimming.foreseen import Found
 from diagnoser.sources import Source
 from diagnoser.sources.names import is_remote
 from diagnoser.sources.part import Part
@@ -79,6 +82,16 @@ def read(packed: bytes, name: str, parts: Sequence[tuple[str, str]]) -> Portion:
     source = Source([_part(shown, where) for shown, where in parts])
     source.name = name
     return read_log(source, own, order.window)
+
+
+def look(packed: bytes, seed: bytes, source: str, number: int, piece: bytes | Place) -> Found:
+    """Look for the gaps in some lines of a log that somebody else reads. Raises OSError where they cannot be read."""
+    _, _, own = _equipped(packed)
+    if isinstance(piece, Place):
+        with Path(piece.path).open("rb") as file:
+            file.seek(piece.at)
+            piece = file.read(piece.size)
+    return foreseen.look(seed, own.collector().meaning, source, number, piece)
 
 
 def _part(name: str, where: str) -> Part:

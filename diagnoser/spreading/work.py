@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 import diagnoser
 from diagnoser.contracts.findings import Input
@@ -15,9 +16,10 @@ from diagnoser.model import Run
 from diagnoser.options import Options
 from diagnoser.portraits.portrait import Portrait
 from diagnoser.session.portions import Portion, Window
+from diagnoser.skimming.ahead import Others
 from diagnoser.sources import Source
 from diagnoser.spreading import tasks
-from diagnoser.spreading.crew import Crew, Lost
+from diagnoser.spreading.crew import AHEAD, Crew, Lost
 
 
 def read_logs(
@@ -27,8 +29,8 @@ def read_logs(
     logs = sum(one.kind == "log" for one in sources)
     order = tasks.Order(diagnoser.__version__, options, window, logs).packed()
     places = [at for at, one in enumerate(sources) if one.kind == "log" and _open_elsewhere(one)]
-    if len(places) < 2:
-        return {}
+    if len(places) < 2 or (crew.near and len(places) * 2 <= crew.size):
+        return {}  # there is more to gain where several look ahead in each
     portions: dict[int, Portion] = {}
     given = ((order, sources[at].name, [(part.name, part.where) for part in sources[at].parts]) for at in places)
     for number, result in crew.each(tasks.read, given):
@@ -43,6 +45,14 @@ def read_logs(
         for part in sources[at].parts:
             part.done = part.size() or 0
     return portions
+
+
+def others(crew: Crew, options: Options) -> Others | None:
+    """Return who looks ahead in the logs that are read here; what they get is too much for a network."""
+    if not crew.near:
+        return None
+    order = tasks.Order(diagnoser.__version__, options, None, 1).packed()
+    return Others(partial(crew.give, tasks.look, order), crew.size * AHEAD + 1)
 
 
 def _open_elsewhere(source: Source) -> bool:
