@@ -1,4 +1,4 @@
-"""``python -m benchmarks.fleet``: wall time of a fleet's logs by the number of worker processes, on this machine.
+"""``python -m benchmarks.fleet``: wall time of a fleet's logs, and of one long log, by the number of processes.
 
 Logs are made in a temporary folder that is gone afterwards: a few generated ones, each many times. The table goes to
 its own section of ``docs/fleet.md`` with ``--write``.
@@ -24,13 +24,15 @@ PAGE = ROOT / "docs" / "fleet.md"
 MARKS = ("<!-- fleet: written by `python -m benchmarks.fleet --write` -->", "<!-- end of fleet -->")
 #: Logs that are made afresh; the others are copies of them.
 DISTINCT = 8
+#: The kinds of logs: mostly access lines, mostly statistics lines.
+HEADS = ("access", "batches")
 
 
 def logs(folder: Path, count: int, size: int) -> int:
     """Write that many logs of that size; return the bytes of all."""
     made = []
     for number in range(min(count, DISTINCT)):
-        lines = inputs.KINDS[("access", "batches")[number % 2]](random.Random(inputs.SEED + number))
+        lines = inputs.KINDS[HEADS[number % 2]](random.Random(inputs.SEED + number))
         text = b""
         while len(text) < size:
             text += ("\n".join(islice(lines, 500)) + "\n").encode()
@@ -53,6 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fleet", description=__doc__)
     parser.add_argument("--logs", type=int, default=200, help="how many logs (default 200)")
     parser.add_argument("--size", type=float, default=1.0, help="MB of each (default 1)")
+    parser.add_argument("--one", type=float, default=0.0, help="MB of a single long log of either kind (default none)")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.relative_to(ROOT)}")
     said = parser.parse_args()
@@ -70,6 +73,11 @@ def main() -> None:
         total = logs(folder, said.logs, int(said.size * 1e6))
         run(str(folder / "llm-00000.log"), 1, environment)
         tasks = [(str(said.logs), str(folder), total)]
+        for kind in HEADS if said.one else ():
+            path = Path(name) / f"{kind}.log"
+            with path.open("wb") as file:
+                file.writelines(inputs.chunks(kind, int(said.one * 1e6)))
+            tasks.append((f"1, {kind}", str(path), path.stat().st_size))
         for count, target, size in tasks:
             alone = 0.0
             for jobs in said.jobs:
