@@ -21,6 +21,9 @@ from diagnoser.sources import Source
 from diagnoser.spreading import tasks
 from diagnoser.spreading.crew import AHEAD, Crew, Lost
 
+#: Workers that one log keeps busy: whoever reads it holds the lines that each of them looks at.
+MOST = 6
+
 
 def read_logs(
     sources: Sequence[Source], crew: Crew, options: Options, window: Window | None = None
@@ -52,7 +55,7 @@ def others(crew: Crew, options: Options) -> Others | None:
     if not crew.near:
         return None
     order = tasks.Order(diagnoser.__version__, options, None, 1).packed()
-    return Others(partial(crew.give, tasks.look, order), crew.size * AHEAD + 1)
+    return Others(partial(crew.give, tasks.look, order), min(crew.size, MOST) * AHEAD + 1)
 
 
 def _open_elsewhere(source: Source) -> bool:
