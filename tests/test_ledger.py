@@ -127,3 +127,72 @@ def test_killed_in_the_middle_of_a_write(tmp_path: Path) -> None:
     with sqlite3.connect(path) as ledger:
         assert ledger.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert not list(tmp_path.glob("l.db-*"))
+
+
+# -- figures that were read off a histogram -------------------------------------------
+
+
+def metered(folder: Path, name: str, counts: tuple[int, int, int]) -> list[str]:
+    """Write two pages of one server between which first tokens fell into these buckets: 0.5 s, 1 s, 2.5 s."""
+    page = "# 2025-07-12 10:{minute:02}:00\nvllm:num_requests_running 4\n{lines}\n"
+    metric, reached, lines = "vllm:time_to_first_token_seconds", 0, []
+    for edge, count in zip(("0.5", "1.0", "2.5"), counts, strict=True):
+        reached += count
+        lines.append(f'{metric}_bucket{{le="{edge}"}} {reached}')
+    lines += [f'{metric}_bucket{{le="+Inf"}} {reached}', f"{metric}_count {reached}"]
+    none = [f"{line.rpartition(' ')[0]} 0" for line in lines]
+    names = []
+    for at, told in enumerate((none, lines)):
+        names.append(folder / f"{name}-{at}.prom")
+        names[-1].write_text(page.format(minute=at * 5, lines="\n".join(told)))
+    return [str(one) for one in names]
+
+
+def test_ranges(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a bucket leaves open is a range; a change is told only where two ranges do not meet."""
+    ledger = str(tmp_path / "l.db")
+    for name, counts in (("a", (90, 10, 0)), ("b", (80, 20, 0)), ("c", (0, 0, 100))):
+        assert cli.main([*ADD, "--ledger", ledger, "--note", name, *metered(tmp_path, name, counts)]) == 0
+    rows = [one.row for one in _ledgerfile.read(Path(ledger))]
+    assert [row.bounds["latency.ttft.p50"] for row in rows] == [[0.0, 0.5], [0.0, 0.5], [1.0, 2.5]]
+    capsys.readouterr()
+    assert cli.main(["ledger", "export", "--ledger", ledger]) == 0
+    header, *told = csv.reader(io.StringIO(capsys.readouterr().out))
+    shown = [row[header.index("TTFT p50")] for row in told]
+    assert shown[:2] == ["0-500 ms", "0-500 ms"]
+    assert shown[2].startswith("1-2.5 s (about +")
+    assert cli.main(["ledger", "show", "--ledger", ledger]) == 0
+    assert "TTFT p50 0-500 ms" in capsys.readouterr().out
+
+
+def test_a_ledger_of_version_1(tmp_path: Path, logs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """It is read as it is and not changed by that; adding to it makes it one of version 2, with the old rows in it."""
+    path = tmp_path / "old.db"
+    with sqlite3.connect(path) as ledger:
+        ledger.execute("PRAGMA application_id = 0x64696167")
+        ledger.execute("PRAGMA user_version = 1")
+        ledger.execute(
+            "CREATE TABLE experiments (number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, added TEXT NOT NULL, "
+            "note TEXT NOT NULL, row TEXT NOT NULL)"
+        )
+        run = '{"engine": "vllm", "engine_version": "0.12.0", "settings": {}, "facts": {}}'
+        row = f'{{"started": "a", "ended": "b", "inputs": [], "run": {run}, "figures": {{"latency.ttft.p50": 0.3}}, '
+        text = row + '"finding": "", "severity": ""}'
+        ledger.execute("INSERT INTO experiments VALUES (1, 'd', 'then', 'before', ?)", (text,))
+    ledger.close()
+    before = path.read_bytes()
+    assert cli.main(["ledger", "show", "--ledger", str(path)]) == 0
+    assert "TTFT p50 300 ms" in capsys.readouterr().out
+    assert path.read_bytes() == before
+    assert cli.main([*ADD, "--ledger", str(path), *metered(tmp_path, "a", (0, 0, 9))]) == 0
+    assert [(one.number, one.note, one.row.bounds) for one in _ledgerfile.read(path)][:1] == [(1, "before", {})]
+    with sqlite3.connect(path) as ledger:
+        assert ledger.execute("PRAGMA user_version").fetchone() == (2,)
+    ledger.close()
+    assert cli.main(["ledger", "show", "--ledger", str(path)]) == 0
+    assert "TTFT p50 1-2.5 s (about +" in capsys.readouterr().out
+    with sqlite3.connect(path) as ledger:
+        ledger.execute("PRAGMA user_version = 3")
+    ledger.close()
+    assert cli.main(["ledger", "show", "--ledger", str(path)]) == 2
+    assert "newer version of diagnose (3)" in capsys.readouterr().err

@@ -18,7 +18,8 @@ from diagnoser.comparing.session import Row
 
 #: "diag" in ASCII, so that `file` and this program know the file as a ledger.
 APPLICATION = 0x64696167
-VERSION = 1
+#: 2: rows have the bounds of figures that were read off a histogram. Rows of version 1 are read as they are.
+VERSION = 2
 _WAIT = 10.0
 _TABLE = """CREATE TABLE experiments (
     number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, added TEXT NOT NULL, note TEXT NOT NULL, row TEXT NOT NULL
@@ -42,7 +43,6 @@ def add(path: Path, digest: str, added: str, note: str, row: Row) -> tuple[int, 
         ledger.execute("BEGIN IMMEDIATE")
         if not _is_ledger(ledger, path):
             ledger.execute(f"PRAGMA application_id = {APPLICATION}")
-            ledger.execute(f"PRAGMA user_version = {VERSION}")
             ledger.execute(_TABLE)
         known = ledger.execute("SELECT number FROM experiments WHERE digest = ?", (digest,)).fetchone()
         if known is not None:
@@ -52,6 +52,8 @@ def add(path: Path, digest: str, added: str, note: str, row: Row) -> tuple[int, 
         number = ledger.execute(
             "INSERT INTO experiments (digest, added, note, row) VALUES (?, ?, ?, ?)", (digest, added, note, text)
         ).lastrowid
+        # From the first row on that an older program could not read; it says so then instead of failing at that row.
+        ledger.execute(f"PRAGMA user_version = {VERSION}")
         ledger.execute("COMMIT")
         return int(number or 0), True
 

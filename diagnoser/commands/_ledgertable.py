@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from diagnoser.commands._ledgerfile import Experiment
 from diagnoser.comparing.session import COLUMNS, moved
+from diagnoser.contracts.figurerows import exact
 from diagnoser.reports import compared, layout
 from diagnoser.reports.base import RenderOptions
 from diagnoser.reports.safe import line
 from diagnoser.reports.safe import markdown as escaped
-from diagnoser.reports.units import quantity
+from diagnoser.reports.units import quantity, stretch
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -51,9 +52,23 @@ def _figure(name: str, unit: str, before: Experiment | None, after: Experiment) 
     value = after.row.figures.get(name)
     if value is None:
         return ""
+    least, most = after.row.bounds.get(name, [value, value])
+    sure = least is None or exact(value, least, most)
+    told = quantity(value, unit) if sure or least is None else stretch(least, most, unit)
     old = before.row.figures.get(name) if before is not None else None
-    change = f" ({(value - old) / abs(old) * 100:+,.0f} %)" if old else ""
-    return quantity(value, unit) + change
+    if not old or before is None:
+        return told
+    change = f"{(value - old) / abs(old) * 100:+,.0f} %"
+    floor, ceiling = before.row.bounds.get(name, [old, old])
+    if sure and (floor is None or exact(old, floor, ceiling)):
+        return f"{told} ({change})"
+    # Two ranges that meet may be one and the same figure.
+    apart = _above(least, ceiling) or _above(floor, most)
+    return f"{told} (about {change})" if apart else told
+
+
+def _above(least: float | None, most: float | None) -> bool:
+    return least is not None and most is not None and least >= most
 
 
 def text(rows: Table, options: RenderOptions) -> str:

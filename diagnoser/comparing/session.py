@@ -29,7 +29,11 @@ COLUMNS = (
 
 @dataclasses.dataclass(slots=True)
 class Row:
-    """One run. ``run`` holds engine, version, settings and facts, as much as it takes to tell two rows apart."""
+    """One run. ``run`` holds engine, version, settings and facts, as much as it takes to tell two rows apart.
+
+    ``bounds`` maps the figures that were read off a histogram to [least, most] (most: None where it has no end); in
+    ledgers of version 1 there are none.
+    """
 
     started: str | None
     ended: str | None
@@ -38,6 +42,7 @@ class Row:
     figures: dict[str, float]
     finding: str
     severity: str
+    bounds: dict[str, list[float | None]] = dataclasses.field(default_factory=dict)
 
 
 def row(reports: Sequence[Report]) -> Row | None:
@@ -47,10 +52,13 @@ def row(reports: Sequence[Report]) -> Row | None:
         return None
     run = runs[-1]
     figures = {name: one.median for name, one in run.figures.items()}
+    bounds: dict[str, list[float | None]] = {}
     for name, spread in run.spreads.items():
         for label, values in spread.percentiles.items():
             if values[0] is not None:
                 figures[f"{name}.{label}"] = values[0]
+                if label in spread.bounds:
+                    bounds[f"{name}.{label}"] = spread.bounds[label]
     found = [one for report in reports for one in report.findings]
     top = next((one for one in found if run.id in one.runs), found[0] if found else None)
     kept = {
@@ -60,7 +68,8 @@ def row(reports: Sequence[Report]) -> Row | None:
         "facts": run.facts,
     }
     inputs = [one.name for report in reports for one in report.inputs]
-    return Row(run.started, run.ended, inputs, kept, figures, top.id if top else "", top.severity if top else "")
+    finding, severity = (top.id, top.severity) if top else ("", "")
+    return Row(run.started, run.ended, inputs, kept, figures, finding, severity, bounds)
 
 
 def moved(before: Row, after: Row) -> list[Difference]:
