@@ -27,6 +27,18 @@ from diagnoser.tables.spread import Spread, merged
 RECORDINGS = sorted((Path(__file__).parent / "data" / "latency").iterdir())
 COLUMNS = {"latency.ttft": "ttft_s", "latency.tpot": "tpot_s", "latency.e2e": "e2e_s"}
 
+#: Recordings whose pages tell how long the HTTP server took over the same requests.
+HTTP = {
+    *("vllm-0.16.0-a-healthy", "vllm-0.32.0-a-healthy", "vllm-0.32.0-e2-cache-disabled"),
+    *(
+        "vllm-0.32.0-n2-sigterm-under-load",
+        "vllm-0.32.0-u2-data-parallel",
+        "vllm-0.32.0-w-auth-401",
+        "vllm-0.32.0-x-high-hit-slow",
+    ),
+    *("vllm-0.32.0-z-queue-then-recover", "vllm-0.9.2-a-healthy"),
+}
+
 #: Figures agree within this share of what the client measured.
 AGREE = 0.1
 
@@ -180,6 +192,28 @@ def test_time_in_front_is_the_same_for_the_first_token_and_the_whole(load: Load,
         assert abs(whole - first) <= 0.02 + AGREE * rows["latency.e2e"].mean
 
 
+def test_time_at_the_http_server_is_a_part_of_what_clients_wait_longer(load: Load, knowledge: Knowledge):
+    """With it the mean is never farther from the client's than without: the network still lies between."""
+    alone, both = spreads(load.run, knowledge.titles), spreads(load.both, knowledge.titles)
+    told, seen = alone.get("latency.ttft"), both.get("latency.ttft")
+    if told is None or told.front is None or not load.client("ttft_s"):
+        return
+    assert told.mean is not None
+    assert seen is not None and seen.mean is not None and seen.served is not None
+    assert told.mean <= told.mean + told.front <= seen.mean
+    assert seen.served.front == told.front
+
+
+def test_only_pages_that_count_the_same_requests_tell_it(knowledge: Knowledge):
+    """Refused and given-up requests are counted by one of both only; SGLang and vLLM before 0.8.3 do not measure it."""
+    front = {}
+    for folder in RECORDINGS:
+        found = load_of(folder, knowledge)
+        row = spreads(found.run, knowledge.titles).get("latency.ttft") if found is not None else None
+        front[folder.name] = row is not None and row.front is not None
+    assert {name for name, told in front.items() if told} == HTTP
+
+
 def test_nobody_waits_in_the_queue_for_longer_than_for_the_first_token(load: Load):
     """No client sees the queue: its mean is bounded by what clients see, at the engine and in front of it."""
     queue, first = load.served("latency.queue"), load.served("latency.ttft")
@@ -230,9 +264,18 @@ def test_texts_of_rules_tell_ranges_too(tmp_path: Path, knowledge: Knowledge):
 
 if __name__ == "__main__":
     counts: Counter[tuple[str, str]] = Counter()
+    means: Counter[str] = Counter()
     rules = Knowledge(Options())
     for table in sorted(Path(sys.argv[1]).glob("*/*/client.csv")):
         recording = load_of(table.parent, rules)
+        if recording is not None and recording.client("ttft_s"):
+            first = spreads(recording.run, rules.titles)["latency.ttft"]
+            every = [value for value, _ in recording.client("ttft_s")]
+            seen, mean = math.fsum(every) / len(every), first.mean or 0.0
+            for state, value in (("engine", mean), ("with HTTP", mean + (first.front or 0.0))):
+                means[state] += abs(value - seen) <= AGREE * seen
+            means["all"] += 1
+            means["with front"] += first.front is not None
         for series in COLUMNS if recording is not None else ():
             if recording.served(series) is None:
                 continue
@@ -243,3 +286,5 @@ if __name__ == "__main__":
                 counts[series, agreement(recording, series, part) or "NOT"] += 1
     for (series, state), number in sorted(counts.items()):
         print(f"{series:14} {state:14} {number:4}")
+    for state, number in sorted(means.items()):
+        print(f"mean of TTFT   {state:14} {number:4}")

@@ -44,7 +44,8 @@ class SpreadRow:
     [least, most]: where in it the percentile of these very requests lies nobody knows (most: None where it has no end).
     ``served`` is what the server's own histogram says where the requests themselves told the row, and ``outside`` the
     seconds that the mean request spent in front of the engine: None where both did not count the same requests. None of
-    the three in reports before 1.3.
+    the three in reports before 1.3. ``front`` are the seconds by which the HTTP server measured the mean request longer
+    than its engine did, before the first token and after the last; None where it does not tell, and before 1.5.
     """
 
     name: str
@@ -57,6 +58,7 @@ class SpreadRow:
     bounds: dict[str, list[float | None]] = field(default_factory=dict)
     served: SpreadRow | None = None
     outside: float | None = None
+    front: float | None = None
 
 
 @dataclass(slots=True)

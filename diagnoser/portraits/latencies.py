@@ -7,7 +7,7 @@ from math import sqrt
 from diagnoser.contracts.figurerows import SpreadRow
 from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.model import Run
-from diagnoser.tables.spread import INF, Spread, best, merged
+from diagnoser.tables.spread import INF, Spread, best, of_requests
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
@@ -49,12 +49,27 @@ def spreads(run: Run, vocabulary: Vocabulary) -> dict[str, SpreadRow]:
         spread = best(every)
         if spread is None or series is None:
             continue
-        timed = merged([one for one in every if one.medium == "bench" and one.values])
+        timed = of_requests(every)
         out[name] = _row(timed or spread, series)
         if timed is not None and spread.medium == "metrics":
             out[name].served = _row(spread, series)
             out[name].outside = _outside(timed, spread) if name in OUTSIDE else None
+        if name in OUTSIDE and spread.medium == "metrics":
+            (out[name].served or out[name]).front = _front(run, spread)
     return out
+
+
+def _front(run: Run, served: Spread) -> float | None:
+    """Return by how much the mean request is longer at the HTTP server than in its engine.
+
+    None unless both, and the distribution at hand, tell of equally many requests: refused ones reach no engine, and of
+    those that were given up the engine counts no end. Both are timed in one process, so less than nothing is no answer.
+    """
+    whole, ended = best(run.spreads.get("latency.http", ())), best(run.spreads.get("latency.e2e", ()))
+    if whole is None or ended is None or not whole.count == ended.count == served.count:
+        return None
+    longer = _outside(whole, ended)
+    return longer if longer is not None and longer >= 0 else None
 
 
 def _row(spread: Spread, series: Series) -> SpreadRow:

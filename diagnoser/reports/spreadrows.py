@@ -16,6 +16,8 @@ PERCENTILES = ("p50", "p90", "p99")
 _TELLERS = {"metrics": phrase("metrics"), "bench": phrase("clients")}
 #: The distribution that counts tokens and not requests.
 _TOKENS = "latency.itl"
+#: The one that has all of the time at the HTTP server in it.
+_WHOLE = "latency.e2e"
 
 
 @dataclass(slots=True)
@@ -36,7 +38,26 @@ def rows(run: RunReport, say: Say = ENGLISH, none: str = "-") -> Iterator[Shown]
             yield Shown(say("at the engine"), _cells(row.served, none), _made_of(row.served, say), True)
         if row.outside is not None:
             told = [quantity(row.outside, row.unit), "", "", ""]
-            yield Shown(say("in front of it"), told, say("transport and HTTP front end"), True)
+            yield Shown(say("in front of it"), told, _front(row, say), True)
+        if row.front is not None and row.mean is not None:
+            note = say("engine and HTTP server, without the network")
+            yield Shown(say("with HTTP"), [_between(row, row.front), "", "", ""], note, True)
+
+
+def _front(row: SpreadRow, say: Say) -> str:
+    """Say what is in front of the engine, and how much of it the server knows of."""
+    if row.served is None or row.served.front is None:
+        return say("transport and HTTP front end")
+    time = quantity(row.served.front, row.unit)
+    return say("network and HTTP, {time} of it in the server").format(time=time)
+
+
+def _between(row: SpreadRow, front: float) -> str:
+    """Return a mean with the HTTP server's time: how much of that was before the first token nobody knows."""
+    least, most = row.mean or 0.0, (row.mean or 0.0) + front
+    return (
+        quantity(most, row.unit) if row.name == _WHOLE or exact(most, least, most) else stretch(least, most, row.unit)
+    )
 
 
 def percentile(row: SpreadRow, label: str) -> str:

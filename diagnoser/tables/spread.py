@@ -106,6 +106,16 @@ class Spread:
         """Return the upper bound of the bucket that holds a value, None where there are no buckets."""
         return next((upper for upper, _ in self.buckets if value <= upper), None)
 
+    def above_within(self, level: float) -> tuple[float, float] | None:
+        """Return the least and the most that the share above ``level`` can be, by the bucket that holds the level."""
+        everything = math.fsum(number for _, number in self.buckets)
+        if not self._bounded() or not everything:
+            return None
+        beyond = math.fsum(number for upper, number in self.buckets if upper > level)
+        holding = self.bound(level)
+        inside = next((number for upper, number in self.buckets if upper == holding and upper != level), 0.0)
+        return (beyond - inside) / everything, beyond / everything
+
     def above(self, level: float) -> float | None:
         """Return the share that exceeds ``level``.
 
@@ -153,6 +163,11 @@ def merged(spreads: Sequence[Spread]) -> Spread | None:
     return Spread(
         first.medium, count, total, first.source, first.line, first.text, buckets=buckets, places=first.places
     )
+
+
+def of_requests(spreads: Sequence[Spread]) -> Spread | None:
+    """Join what clients timed request by request; None where nobody did."""
+    return merged([one for one in spreads if one.medium == "bench" and one.values])
 
 
 def best(spreads: Sequence[Spread]) -> Spread | None:
