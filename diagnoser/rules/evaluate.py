@@ -8,7 +8,7 @@ from typing import Any
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.language import ENGLISH, Say
 from diagnoser.model import Run
-from diagnoser.rules import logic
+from diagnoser.rules import logic, ranged
 from diagnoser.rules.aggregates import Samples
 from diagnoser.rules.eventcalc import Events
 from diagnoser.rules.lookup import Lookups
@@ -49,15 +49,16 @@ class Evaluator:
         self.run = run
         self.symptoms: Mapping[str, Node] = base.symptoms if isinstance(base, RuleBase) else base
         specs: Mapping[str, EventSpec] = base.events if isinstance(base, RuleBase) else {}
+        self.derived: Mapping[str, Node] = base.derived if isinstance(base, RuleBase) else {}
         self.causes: dict[str, Value] = {}
         self.story, self.say = options.story, options.say
         self._fields: Mapping[str, Any] = {}
         self._symptom_answers: dict[str, Answer] = {}
-        self._missing = Missing(run, vocabulary, options.lives).series
-        self.samples = Samples(run, self.answer, self._missing, lambda: self.lookups.loaded)
+        self.missing = Missing(run, vocabulary, options.lives)
+        self.samples = Samples(run, self.answer, self.missing.series, lambda: self.lookups.loaded)
         self.lookups = Lookups(run, vocabulary, self.samples.served, options.restarts)
         self.events = Events(run, specs, self.with_fields, self.samples.served)
-        self.spreads = Spreads(run.spreads, self.answer, self._missing)
+        self.spreads = Spreads(run.spreads, self.answer, self.missing.series)
 
     def result(self, node: Node) -> Result:
         """Return the value of a checked expression, what it needs when unknown, and the proof when true."""
@@ -122,12 +123,6 @@ def _gather(evaluator: Evaluator, node: Node) -> tuple[list[Value], frozenset[st
 def _calculate(evaluator: Evaluator, node: Node) -> Answer:
     values, needs = _gather(evaluator, node)
     value = logic.calculate(node.op, values)
-    return Answer(value, needs if value is UNKNOWN else NOTHING)
-
-
-def _compare(evaluator: Evaluator, node: Node) -> Answer:
-    values, needs = _gather(evaluator, node)
-    value = logic.compare(node.op, *values)
     return Answer(value, needs if value is UNKNOWN else NOTHING)
 
 
@@ -205,7 +200,11 @@ def _constant(evaluator: Evaluator, node: Node) -> Answer:
 
 
 def _lookup(evaluator: Evaluator, node: Node) -> Answer:
-    return evaluator.lookups.value(node.op, node.args[0])
+    found = evaluator.lookups.value(node.op, node.args[0])
+    derived = evaluator.derived.get(node.args[0]) if node.op == "fact" and not found.known else None
+    # What is worked out of other things needs what those need.
+    needs = evaluator.answer(derived).needs if derived is not None else NOTHING
+    return Answer(UNKNOWN, needs) if needs else found
 
 
 def _set(evaluator: Evaluator, node: Node) -> Answer:
@@ -223,7 +222,7 @@ def _order(evaluator: Evaluator, node: Node) -> Answer:
 #: Operator -> how it is evaluated; everything else is arithmetic.
 _EVALUATE: Mapping[str, Callable[[Evaluator, Node], Answer]] = {
     **dict.fromkeys(("number", "text", "bool"), _constant),
-    **dict.fromkeys(logic.ORDER, _compare),
+    **dict.fromkeys(logic.ORDER, ranged.compare),
     **dict.fromkeys(("and", "or"), _kleene),
     **dict.fromkeys(("in", "absent"), _member),
     **dict.fromkeys(("fact", "arg", "knob"), _lookup),

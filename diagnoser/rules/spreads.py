@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import nextafter
 
 from diagnoser.contracts.figurerows import exact
 from diagnoser.language import phrase
@@ -10,7 +11,10 @@ from diagnoser.rules.functions import PERCENTILE
 from diagnoser.rules.logic import number
 from diagnoser.rules.model import Node
 from diagnoser.rules.value import UNKNOWN, Answer, Proof, unknown
-from diagnoser.tables.spread import INF, Spread, best
+from diagnoser.tables.spread import INF, Spread, best, of_requests
+
+#: What would decide where a histogram's buckets or a few percentiles do not.
+REQUESTS = phrase("the requests one by one (a client's CSV, vllm bench serve --save-detailed)")
 
 #: Functions of a spread besides percentiles and share.
 OF_SPREADS = ("mean", "samples", "sum")
@@ -59,13 +63,34 @@ class Spreads:
 
     def limits(self, node: Node) -> tuple[float, float] | None:
         """Return what a percentile lies between where buckets leave it open, so that no one number tells it."""
-        percent = PERCENTILE.match(node.args[0])
-        spread = self.joined(node.args[1].args[0]) if percent else None
-        share = int(percent[1]) / 100 if percent else 0.0
-        value, within = (spread.quantile(share), spread.within(share)) if spread is not None else (None, None)
-        if value is None or within is None or spread is None or not spread.buckets or exact(value, *within):
+        within = self.ends(node) if PERCENTILE.match(node.args[0]) else None
+        value = self.answer(node).value
+        if within is None or value is UNKNOWN or exact(value, *within):
             return None
         return within if within[1] < INF else None
+
+    def ends(self, node: Node) -> tuple[float, float] | None:
+        """Return what a percentile or a share is not below and not above, by its buckets; None where there are none.
+
+        Where clients timed the requests too, and what they saw lies within, it is that.
+        """
+        function, series, level, op = node.args
+        name, percent = series.args[0], PERCENTILE.match(function)
+        spread, seen = self.joined(name), of_requests(self._spreads.get(name, ()))
+        if spread is None or not spread.buckets or not (percent or function == "share"):
+            return None
+        if percent:
+            share = int(percent[1]) / 100
+            limits, timed = spread.within(share), seen.quantile(share) if seen is not None else None
+            # A bucket holds what is above its lower bound.
+            limits = limits and (nextafter(limits[0], INF) if limits[0] else 0.0, limits[1])
+        else:
+            against = number(self._scalar(level).value)
+            limits = None if against is UNKNOWN else spread.above_within(against)
+            timed = None if against is UNKNOWN or seen is None else seen.above(against)
+            if not op.startswith(">"):
+                limits, timed = limits and (1 - limits[1], 1 - limits[0]), None if timed is None else 1 - timed
+        return (timed, timed) if limits and timed is not None and limits[0] <= timed <= limits[1] else limits
 
     def prove(self, node: Node) -> list[Proof]:
         """Return the lines that the value was computed from: sum and count of a mean, the bucket of a percentile."""
@@ -81,4 +106,4 @@ class Spreads:
 
 
 def _known(value: float | None) -> Answer:
-    return unknown(phrase("the requests themselves")) if value is None else Answer(value)
+    return unknown(REQUESTS) if value is None else Answer(value)
