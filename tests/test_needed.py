@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from diagnoser.contracts.findings import Unknown
 from diagnoser.judging.judge import Judgement
 from diagnoser.portraits import needed
 from diagnoser.reports import RenderOptions
-from diagnoser.rules.missing import BESIDE, METRICS, STATISTICS
+from diagnoser.rules.missing import BESIDE, METRICS, STATISTICS, TIMED
 from diagnoser.rules.needs import joined, listed, reasons
 
 ROOT = Path(__file__).parent.parent
@@ -131,13 +132,15 @@ def test_a_page_without_what_its_version_exports(tmp_path: Path, knowledge: Know
 
 
 def test_nothing_was_counted_between_the_pages(tmp_path: Path, knowledge: Knowledge) -> None:
-    said = unknown(tmp_path, knowledge, counts=(50, 50))["output.detokenizer_stall"].needs
-    assert said.startswith("a longer window with something to count for TTFT, ")
+    """What the page does not have comes before what it has too little of: the one input has both."""
+    said = unknown(tmp_path, knowledge, counts=(50, 50))["output.detokenizer_stall"]
+    assert said.needs.startswith("a metrics page with ")
+    assert ", " not in said.needs
 
 
 def test_one_page_is_not_asked_for_again_but_for_a_second(tmp_path: Path, knowledge: Knowledge) -> None:
     said = unknown(tmp_path, knowledge, counts=(50,))["output.detokenizer_stall"].needs
-    assert said.endswith(", a second and later metrics page")
+    assert said == "a second and later metrics page"
 
 
 @pytest.mark.parametrize(
@@ -158,6 +161,41 @@ def test_statistics_are_switched_off(tmp_path: Path, knowledge: Knowledge) -> No
     said = {one.rule: one.needs for one in report.unknown}
     told = "a run without --disable-log-stats (it switches statistics and metrics off)"
     assert said["scheduling.dp_imbalance"] == told
+
+
+SEVERAL = (
+    "(ApiServer_0 pid=1) WARNING 07-12 10:00:06 [loggers.py:1386] AsyncLLM created with api_server_count more than 1; "
+    "disabling stats logging to avoid incomplete stats.\n"
+)
+
+
+def test_what_the_engine_never_prints_is_not_asked_for(tmp_path: Path, knowledge: Knowledge) -> None:
+    """Only SGLang prints what is left after the start: nothing would decide it of vLLM."""
+    unknown(tmp_path, knowledge)
+    (one,) = Session([tmp_path / "server.log"], knowledge=knowledge).judgements
+    node = knowledge.base.symptoms["memory_left_over"]
+    assert "vLLM has no figure for free device memory after start-up" in one.evaluator.answer(node).needs
+    report = Session([tmp_path / "server.log"], knowledge=knowledge).report
+    assert not [one for one in report.unknown if "free device memory" in one.needs]
+
+
+def test_pages_without_times_are_asked_for_again_with_them(tmp_path: Path, knowledge: Knowledge) -> None:
+    """Several API servers print no statistics lines, and rates of counters take times."""
+    log = START.format(version="0.12.0", more=", 'api_server_count': 2, 'max_num_seqs': 8") + SEVERAL
+    (tmp_path / "server.log").write_text(log, encoding="utf-8")
+    said = {one.rule: one for one in Session([tmp_path / "server.log"], knowledge=knowledge).report.unknown}
+    assert said["scheduling.head_of_line"].needs == "a metrics page"
+    names = [tmp_path / "server.log"]
+    for at in (0, 1):
+        page = PAGE.format(time="a page", count=at).replace('waiting{engine="0"} 0', 'waiting{engine="0"} 5')
+        names.append(tmp_path / f"page-{'ab'[at]}.prom")
+        for kind in ("generation", "prompt"):
+            page += f'vllm:{kind}_tokens_total{{engine="0"}} {900 * at}\n'
+        names[-1].write_text(page, encoding="utf-8")
+        os.utime(names[-1], (0, 0))
+    said = {one.rule: one for one in Session(names, knowledge=knowledge).report.unknown}
+    assert said["scheduling.head_of_line"].needs == TIMED
+    assert said["compute.grammar_stall"].needs == "metrics of vLLM from 0.20.0 on with deferred"
 
 
 # -- how needs are said -------------------------------------------------------------

@@ -195,7 +195,7 @@ class TestJson:
         out = reports.get("json").render(report(), RenderOptions())
         data = json.loads(out)
         assert list(data) == [field.name for field in dataclasses.fields(Report)]
-        assert data["schema_version"] == "1.4"
+        assert data["schema_version"] == "1.5"
         assert [one["id"] for one in data["findings"]] == [one.id for one in report().findings]
         assert data["findings"][0]["evidence"][0]["line"] == 8123
         assert "é" in reports.get("json").render(

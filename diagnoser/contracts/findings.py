@@ -9,7 +9,7 @@ from diagnoser.contracts.figurerows import FigureRow, Objective, Setting, Spread
 from diagnoser.contracts.fleetrows import Fleet
 from diagnoser.values import dataclass, field
 
-SCHEMA_VERSION = "1.4"
+SCHEMA_VERSION = "1.5"
 #: Where the pages of the rules lie, each under its stage.
 PAGES = "https://github.com/diagnoser/diagnoser/blob/main/docs/rules"
 
@@ -113,15 +113,18 @@ class Check:
 
 @dataclass(slots=True)
 class Unknown:
-    """A symptom that could not be decided and the input that would decide it.
+    """A symptom that could not be decided and the one further input that would decide it (several only together).
 
     ``reason`` says why no input would: the rule does not apply to this server, or its engine has no such figure.
+    ``decides``: "either" where that input tells it whichever way it comes out, "false" where it can only rule the cause
+    out, "true" where it can only show it, "" where nobody worked it out and in reports before 1.5.
     """
 
     symptom: str
     rule: str
     needs: str
     reason: str = ""
+    decides: str = ""
 
 
 @dataclass(slots=True)

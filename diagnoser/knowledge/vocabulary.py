@@ -70,7 +70,7 @@ class FactSpec(NamedTuple):
     """Something that a run is. ``args`` maps engine to argument names of its dumps, by order of trust.
 
     ``derive`` is an expression over other facts that gives the value where nothing printed it. ``metric`` maps an
-    engine to references as in metricref.py; it fills what no log told.
+    engine to references as in metricref.py; it fills what no log told. ``only`` is the engine that alone prints it.
     """
 
     name: str
@@ -80,6 +80,7 @@ class FactSpec(NamedTuple):
     args: Mapping[str, tuple[str, ...]] = _NONE
     derive: str = ""
     metric: Mapping[str, tuple[str, ...]] = _NONE
+    only: str = ""
 
 
 class Knob(NamedTuple):

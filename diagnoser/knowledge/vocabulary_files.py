@@ -153,11 +153,12 @@ def _series(entry: _Entry) -> Series:
 
 
 def _fact(entry: _Entry) -> FactSpec:
-    entry.only(("title", "type", "unit", "args", "derive", "metric"))
+    entry.only(("title", "type", "unit", "args", "derive", "metric", "only"))
     unit = entry.text("unit", FACT_UNITS, required=False)
     derive = entry.text("derive", required=False)
     args, kind = entry.by_writer("args"), entry.text("type", TYPES)
-    return FactSpec(entry.name, entry.text("title"), kind, unit, args, derive, entry.metrics())
+    only = entry.text("only", ENGINES, required=False)
+    return FactSpec(entry.name, entry.text("title"), kind, unit, args, derive, entry.metrics(), only)
 
 
 def _knob(entry: _Entry, facts: Mapping[str, FactSpec]) -> Knob:

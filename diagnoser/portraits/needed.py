@@ -1,39 +1,36 @@
-"""Which further input would decide what is unknown: what the rules miss, in the fewest inputs that hold it."""
+"""Which further input would decide what is unknown: the one that can, in the words of the rule or of what it lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.model import Run
-from diagnoser.rules.aggregates import TIMES
+from diagnoser.rules.deciding import Decider, Decision
 from diagnoser.rules.evaluate import Evaluator
-from diagnoser.rules.eventcalc import ENGINE_LOG, START
-from diagnoser.rules.lookup import ARGUMENTS
-from diagnoser.rules.missing import LONGER, METRICS, STATISTICS
+from diagnoser.rules.eventcalc import ENGINE_LOG
 from diagnoser.rules.model import Rule
-from diagnoser.rules.needs import dated, joined, listed, reasons
+from diagnoser.rules.needs import listed, reasons
+from diagnoser.rules.sourcing import named
 from diagnoser.values import dataclass
 
-#: All that only a log tells: a run without one needs the log, and not four things that are in it.
-WHOLE_LOG = phrase("the engine's log from its start")
-
-_IN_LOG = (START, ENGINE_LOG, TIMES)
 #: Kinds of inputs as rules call them, where tables call their medium otherwise.
 _KINDS = {"log": "statistics"}
+#: Where no one input decides.
+_TOGETHER = phrase("{inputs} together")
 
 
 @dataclass(slots=True, frozen=True)
 class Want:
-    """What would decide an undecided rule: inputs, or why there are none.
+    """What would decide an undecided rule: an input, or why there is none.
 
     ``needs`` and ``reason`` are said in the reader's language; one of them may be "". ``applies`` is False where the
-    rule is about something that this server does not do.
+    rule is about something that this server does not do. ``decides``: "either" where the input tells it whichever way
+    it comes out, "false" where it can only rule it out, "true" where it can only show it, "" for a rule's own words.
     """
 
     needs: str
     reason: str = ""
     applies: bool = True
+    decides: str = ""
 
 
 def wanted(rule: Rule, evaluator: Evaluator, say: Say = ENGLISH) -> Want:
@@ -42,30 +39,30 @@ def wanted(rule: Rule, evaluator: Evaluator, say: Say = ENGLISH) -> Want:
         if evaluator.value(node) is True:
             return Want("", say("not applicable: {reason}").format(reason=why), applies=False)
     needs, run = evaluator.answer(rule.when).needs, evaluator.run
-    asked = inputs(rule.needs, rule.asks, needs, run, say)
-    return Want("", asked) if needs and reasons(needs) == needs else Want(asked)
+    if needs and reasons(needs) == needs:
+        return Want("", listed(needs, say))
+    found = Decider(evaluator).fewest(rule.when)
+    if rule.needs and not rule.asks and (run.lines or ENGINE_LOG not in needs):
+        # What no expression knows: other machines' logs, stacks, what Kubernetes holds.
+        return Want(rule.needs)
+    if found is None:
+        return Want(rule.needs or listed(needs - reasons(needs), say))
+    return Want(together(found, run, say), decides=_decides(found))
 
 
-def inputs(said: str, asks: Collection[str], needs: Iterable[str], run: Run, say: Say = ENGLISH) -> str:
-    """Return the inputs that would decide a rule, why none would where there are none, "" when nothing names any.
+def _decides(found: Decision | None) -> str:
+    if found is None:
+        return ""
+    return "either" if found.true and found.false else "true" if found.true else "false"
 
-    ``said`` are the rule's own words, ``asks`` the kinds of inputs in them: where one is given, or this version's would
-    not do, it is told what is lacking.
-    A run known by its metrics is asked for its log once; a run known by its log for what the log does not have.
-    """
-    missing = set(needs)
-    again = not given(run).isdisjoint(asks) or (bool(asks) and dated(missing))
-    if missing and reasons(missing) == missing:
-        return listed(missing, say)
-    if said and not again and (run.lines or ENGINE_LOG not in missing):
-        return said
-    missing -= reasons(missing)
-    if not run.lines:
-        logged = {need for need in missing if need in _IN_LOG or need.startswith((STATISTICS, ARGUMENTS))}
-        # Statistics lines tell what metrics pages do: where a page is there and lacks them, the log has them.
-        if logged:
-            missing = (missing - logged - {METRICS}) | {WHOLE_LOG}
-    return listed(joined(missing), say) or (say(LONGER) if again else "")
+
+def together(found: Decision, run: Run, say: Say = ENGLISH) -> str:
+    """Name the inputs of a decision: one, or those that decide it only together."""
+    told = list(dict.fromkeys(named(source, needs, run, say) for source, needs in found.asked))
+    if len(told) == 1:
+        return told[0]
+    last = say("{one} and {other}").format(one=say(", ").join(told[:-1]), other=told[-1])
+    return say(_TOGETHER).format(inputs=last)
 
 
 def given(run: Run) -> set[str]:

@@ -62,7 +62,7 @@ def _unknown(one: Judgement, knowledge: Knowledge) -> Iterable[tuple[str, Unknow
         rule = knowledge.base.rules[cause.id]
         if cause.holds is not True and one.evaluator.result(rule.when).unknown:
             want = needed.wanted(rule, one.evaluator, knowledge.say)
-            yield rule.id, Unknown(rule.when.text, rule.id, want.needs, want.reason)
+            yield rule.id, Unknown(rule.when.text, rule.id, want.needs, want.reason, want.decides)
 
 
 def _late(judgement: Judgement, knowledge: Knowledge) -> Iterable[str]:

@@ -24,6 +24,7 @@ from diagnoser.reports.summary import (
     verdict,
     which_run,
 )
+from diagnoser.reports.undecided import asked
 from diagnoser.reports.units import plural, quantity, span
 from diagnoser.reports.words import current, proposed
 
@@ -203,16 +204,14 @@ def _unseen(report: Report, options: RenderOptions) -> Iterator[str]:
             for check in report.checklist
             if check.state in _MARKS
         )
-    needs: dict[str, set[str]] = {}
     reasons: dict[str, set[str]] = {}
     for item in report.unknown:
-        into, told = (reasons, item.reason) if item.reason else (needs, item.needs)
-        into.setdefault(told or say("more of the log"), set()).add(item.rule or item.symptom)
+        if item.reason:
+            reasons.setdefault(item.reason, set()).add(item.rule or item.symptom)
     if report.unknown and recognised(report):
         yield f"### {say('Not observed')}"
-        told = say("{needs}: would decide {rules}")
-        groups = [(markdown(need), _names(sorted(rules), say)) for need, rules in needs.items()]
-        lines = [told.format(needs=need, rules=names) for need, names in groups]
+        groups = asked(report.unknown, say)
+        lines = [one.told(markdown(one.needs), lambda rules: _names(sorted(rules), say), say) for one in groups]
         lines += [say.pair(markdown(reason), _names(sorted(rules), say)) for reason, rules in reasons.items()]
         yield "\n".join(f"- {one}" for one in lines)
     if report.unrecognised:

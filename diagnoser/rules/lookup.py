@@ -8,12 +8,12 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.knowledge.vocabulary import ENGINES, TITLES, Vocabulary
 from diagnoser.language import phrase
 from diagnoser.model import Fact, Run
 from diagnoser.rules.aggregates import TIMES
 from diagnoser.rules.eventcalc import ANSWERED, START
-from diagnoser.rules.missing import STATISTICS
+from diagnoser.rules.missing import METRICS, STATISTICS, shut, switched_off
 from diagnoser.rules.rows import Rows
 from diagnoser.rules.value import UNKNOWN, Answer, unknown
 
@@ -26,8 +26,10 @@ ASKED = {
     "tail": phrase(
         "the lengths of requests (a CSV with prompt_tokens and output_tokens, vllm bench serve --save-detailed)"
     ),
-    "roofline": phrase("the GPU's name (--gpu) and a log of the start, with the weights and the memory for KV"),
 }
+NAMED_GPU = phrase("the GPU's name (--gpu)")
+#: What the name of a GPU tells (gpus.yaml). A roofline also takes weights and memory for KV, which a log's start tells.
+_OF_THE_GPU = ("gpu.bandwidth_gbs", "gpu.tflops", "gpu.name")
 
 
 def loaded_seconds(rows: Iterable[Rows]) -> Answer:
@@ -75,20 +77,32 @@ class Lookups:
 
     def value(self, op: str, name: str) -> Answer:
         """Return the value of a ``fact``, ``arg`` or ``knob``."""
-        found = self.source(op, name)
+        found, run = self.source(op, name), self._run
         if found is not None and not (op == "fact" and found.value is None):
             return Answer(found.value)
         if op != "fact":
             return unknown(ARGUMENTS)
-        if (prefix := name.split(".")[0]) in ASKED:
+        prefix, spec = name.split(".")[0], self._vocabulary.facts.get(name)
+        if prefix in ASKED:
             return unknown(ASKED[prefix])
-        spec = self._vocabulary.facts.get(name)
-        if spec is not None and spec.args.get(self._run.engine):
+        if spec is not None and spec.only and run.engine in ENGINES and run.engine != spec.only:
+            return unknown(f"{TITLES[run.engine]} has no figure for {spec.title}")
+        if name in _OF_THE_GPU or (prefix == "roofline" and _OF_THE_GPU[0] not in run.facts):
+            return unknown(NAMED_GPU) if prefix == "gpu" or run.complete_start else unknown(NAMED_GPU, START)
+        if spec is not None and spec.args.get(run.engine):
+            if run.arguments and run.engine in spec.metric:
+                return unknown(self._page(spec.title))
             # There are some: what they lack is this one.
-            return unknown(f"{ARGUMENTS} with {spec.title}" if self._run.arguments and spec.title else ARGUMENTS)
-        if not self._run.complete_start:
+            return unknown(f"{ARGUMENTS} with {spec.title}" if run.arguments and spec.title else ARGUMENTS)
+        if not run.complete_start:
             return unknown(START)
-        return unknown(spec.title if spec is not None else name)
+        if spec is not None and run.engine in spec.metric:
+            return unknown(self._page(spec.title))
+        return unknown(f"{START} with {spec.title if spec is not None else name}")
+
+    def _page(self, title: str) -> str:
+        run, vocabulary = self._run, self._vocabulary
+        return switched_off(run, vocabulary) or shut(run, vocabulary) or f"{METRICS} with {title}"
 
     def _args_of(self, fact: str) -> Sequence[str]:
         spec = self._vocabulary.facts.get(fact)

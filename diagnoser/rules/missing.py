@@ -12,12 +12,18 @@ from diagnoser.model import Run
 
 STATISTICS = phrase("statistics lines")
 METRICS = phrase("a metrics page")
+#: All that only a log tells: a run without one needs the log, and not four things that are in it.
+WHOLE_LOG = phrase("the engine's log from its start")
+#: A server that was started without its metrics has no page to give.
+RESTART = "a metrics page of a run with --"
 #: What counters and distributions are made of, where there is one page.
 SECOND = phrase("a second and later metrics page")
+#: What rates are made of, where there are pages.
+TIMED = phrase("metrics pages with their times (in their names, or as a comment above each)")
 #: What would decide a value of which nothing was counted, and nothing else is missing.
 LONGER = phrase("a longer window under load")
 #: A router tells nothing of what goes on behind it.
-BEHIND = phrase("the logs or metrics pages of the engines behind the router")
+BEHIND = phrase("the logs of the engines behind the router")
 #: Who tells series that no log and no engine's metrics have, by the first word of their names.
 BESIDE = {
     "gpu": phrase("GPU telemetry (nvidia-smi, dcgm-exporter, rocm-smi)"),
@@ -32,9 +38,34 @@ _BESIDE_WITH = {
 }
 #: The fact that says that a server prints no statistics and counts nothing.
 _OFF = "stats.disabled"
+#: The fact that says whether a server has a metrics page.
+_ON = "metrics.enabled"
+#: The fact that says that a server prints no statistics lines, having several processes that could.
+_SEVERAL = "stats.several_servers"
 
 #: Tells of a metric ("metric") or a field of a statistics line ("field") since when and until when it exists.
 Lives = Callable[[str, str], Life | None]
+
+
+def switched_off(run: Run, vocabulary: Vocabulary) -> str:
+    """Name the flag by which the operator switched statistics and metrics off, "" where it is not known."""
+    flag = _flag(run, vocabulary, _OFF, True)
+    return f"a run without {flag} (it switches statistics and metrics off)" if flag else ""
+
+
+def shut(run: Run, vocabulary: Vocabulary) -> str:
+    """Say that there is no metrics page before the server is started with the flag for it, "" where there may be."""
+    flag = _flag(run, vocabulary, _ON, False)
+    return f"{RESTART}{flag.removeprefix('--')} (this one was started without)" if flag else ""
+
+
+def _flag(run: Run, vocabulary: Vocabulary, name: str, value: bool) -> str:
+    """Return the flag of a fact that is known to have this value, "" where it is not."""
+    fact, spec = run.facts.get(name), vocabulary.facts.get(name)
+    names = spec.args.get(run.engine, ()) if spec is not None else ()
+    if fact is None or fact.value is not value or not names:
+        return ""
+    return f"--{names[0].replace('_', '-')}"
 
 
 class Missing:
@@ -54,7 +85,15 @@ class Missing:
             if series is None or not self._in_log(series):
                 return self._elsewhere(name, series)
         if not self._rows():
-            return self._off() or STATISTICS
+            # Pages that are there tell the same; several API servers print no statistics lines at all.
+            several = (fact := self._run.facts.get(_SEVERAL)) is not None and fact.value is True
+            page = self.page(names) if self._pages() or several else ""
+            if several and not page:
+                others = (self._elsewhere(name, self._vocabulary.series.get(name)) for name in absent)
+                page = next((one for one in others if one), "")
+            return switched_off(self._run, self._vocabulary) or page or STATISTICS
+        if not absent and (page := self.page(names)):
+            return page  # all are told, but never on one line
         told = [self._vocabulary.series[name] for name in absent or sorted(names) if name in self._vocabulary.series]
         for series in told if absent else ():
             if (better := self._beyond_the_log(series)) is not None:
@@ -62,6 +101,17 @@ class Missing:
         # There are some: what they lack is the name of this one.
         titles = sorted({series.title for series in told} - {""})
         return f"{STATISTICS} with {' and '.join(titles)}" if titles else STATISTICS
+
+    def page(self, names: frozenset[str]) -> str:
+        """Return the metrics page that would have all of these as well as statistics lines, "" where none would."""
+        engine = self._run.engine
+        series = [one for name in sorted(names) if (one := self._vocabulary.series.get(name)) is not None]
+        if not series or any(engine not in one.metric or not self._exported(one) for one in series):
+            return ""
+        told = [self._page(one) for one in series]
+        return (
+            next((one for one in told if one.startswith((METRICS, TIMED, "a run"))), "") if self._pages() else told[0]
+        )
 
     def _in_log(self, series: Series) -> bool:
         engine = self._run.engine
@@ -76,17 +126,13 @@ class Missing:
         tables = [table for table in self._run.tables.values() if table.medium == "metrics"]
         return int(max((sum(table.weight) for table in tables), default=0))
 
+    def _timed(self) -> bool:
+        tables = (one for one in self._run.tables.values() if one.medium == "metrics")
+        return any(len({time for time in one.time if time == time}) > 1 for one in tables)
+
     def _given(self, medium: str) -> bool:
         spreads = (one.medium for found in self._run.spreads.values() for one in found)
         return medium in spreads or any(table.medium == medium for table in self._run.tables.values())
-
-    def _off(self) -> str:
-        """Name the flag by which the operator switched statistics and metrics off, "" where it is not known."""
-        fact, spec = self._run.facts.get(_OFF), self._vocabulary.facts.get(_OFF)
-        names = spec.args.get(self._run.engine, ()) if spec is not None else ()
-        if fact is None or fact.value is not True or not names:
-            return ""
-        return f"a run without --{names[0].replace('_', '-')} (it switches statistics and metrics off)"
 
     def _elsewhere(self, name: str, series: Series | None) -> str:
         """Name who tells what no statistics line of this engine has."""
@@ -135,15 +181,18 @@ class Missing:
 
     def _page(self, series: Series) -> str:
         """Name the metrics page that would have a series: where there is one already, by what it lacks."""
-        if off := self._off():
+        if off := switched_off(self._run, self._vocabulary):
             return off
         pages = self._pages()
         if not self._exported(series):
             lives = [life for names in self._refs(series) for name in names if (life := self._lives("metric", name))]
             return self._later(lives, series, "metrics of {engine} from {version} on with {what}")
+        refs = series.metric.get(self._run.engine, ())
         if not pages:
-            return METRICS
+            return shut(self._run, self._vocabulary) or METRICS
         if any(all(map(self._shown, names)) for names in self._refs(series)):
+            if pages >= 2 and any(parse_ref(text).form == "rate" for text in refs) and not self._timed():
+                return TIMED
             return SECOND if pages < 2 else f"a longer window with something to count for {series.title}"
         return f"{METRICS} with {series.title}"
 

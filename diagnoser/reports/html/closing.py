@@ -7,6 +7,7 @@ from typing import Any
 from diagnoser.contracts.findings import Report
 from diagnoser.contracts.story import Moment, RunStory, Story
 from diagnoser.language import Say
+from diagnoser.reports.undecided import asked
 from diagnoser.reports.units import clock, day, plural
 
 #: Rows of each table, characters of a message.
@@ -57,14 +58,17 @@ def _moment(place: int, one: Moment, days: bool, say: Say) -> dict[str, Any]:
 
 def unseen(report: Report, say: Say) -> list[dict[str, Any]]:
     """Return the inputs that are missing with the rules that they would decide, what decides most first."""
-    needs: dict[str, dict[str, None]] = {}
-    for item in report.unknown:
-        if item.reason:  # no input would decide it
-            continue
-        needs.setdefault(item.needs or say("more of the log"), {}).setdefault(item.rule or item.symptom)
-    ordered = sorted(needs.items(), key=lambda pair: -len(pair[1]))[:UNKNOWN]
+    told = (say("would decide"), say("could rule out"))
     return [
-        {"needs": need, "rules": list(rules)[:NAMES], "more": max(0, len(rules) - NAMES)} for need, rules in ordered
+        {
+            "needs": one.needs,
+            "parts": [
+                {"told": word, "rules": rules[:NAMES], "more": max(0, len(rules) - NAMES)}
+                for word, rules in zip(told, (one.decided, one.ruled_out), strict=True)
+                if rules
+            ],
+        }
+        for one in asked(report.unknown, say)[:UNKNOWN]
     ]
 
 

@@ -7,6 +7,7 @@ from diagnoser.reports import layout
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import pairs, recognised
 from diagnoser.reports.text.page import Page
+from diagnoser.reports.undecided import asked
 from diagnoser.reports.units import clock, plural
 
 COLUMN = 18
@@ -55,21 +56,19 @@ def _command(page: Page, command: str) -> None:
 
 
 def _unknown(page: Page, unknown: list[Unknown]) -> None:
-    groups: dict[str, list[str]] = {}
     reasons: dict[str, list[str]] = {}
     for item in unknown:
-        into, told = (reasons, line(item.reason)) if item.reason else (groups, line(item.needs))
-        into.setdefault(told or page.say("more of the log"), []).append(line(item.rule or item.symptom))
-    ordered = sorted(groups.items(), key=lambda group: -len(set(group[1])))
+        if item.reason:
+            reasons.setdefault(line(item.reason), []).append(line(item.rule or item.symptom))
+    ordered = asked(unknown, page.say)
     shown = ordered if page.options.verbose else ordered[:_UNKNOWN_SHOWN]
-    texts = []
-    for needs, rules in shown:
-        names = list(dict.fromkeys(rules))
-        most = len(names) if page.options.verbose else 3
-        told, rest = ", ".join(names[:most]), len(names) - most
-        if rest > 0:
-            told = page.say("{names} and {count} more").format(names=told, count=rest)
-        texts.append(page.say("{needs}: would decide {rules}").format(needs=needs, rules=told))
+
+    def names(rules: list[str]) -> str:
+        most = len(rules) if page.options.verbose else 3
+        told, rest = ", ".join(map(line, rules[:most])), len(rules) - most
+        return page.say("{names} and {count} more").format(names=told, count=rest) if rest > 0 else told
+
+    texts = [one.told(line(one.needs), names, page.say) for one in shown]
     if len(ordered) > len(shown):
         others = plural(len(ordered) - len(shown), "other input", say=page.say)
         texts.append(page.say("{inputs} would decide the rest (-v)").format(inputs=others))
