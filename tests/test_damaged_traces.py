@@ -112,6 +112,29 @@ def test_a_page_that_was_cut_makes_no_lifetime_total_a_growth(tmp_path, at, kept
     assert "has no end: taken for a page that was cut" in made.inputs[at].problems
 
 
+TYPED = "# HELP x Number.\n# TYPE x gauge\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('at{a="b"} 4.0\n' + TYPED + page(902), "no beginning"),
+        ("4.0\n" + page(902), "no beginning"),
+        ("mber of it.\n# TYPE x gauge\n" + page(902), "no beginning"),
+        (page(902).replace("vllm:num_preempt", "vllm\0\0\0\0\0\0\0pt"), "a hole"),
+        (TYPED + page(902), ""),
+        (page(902), ""),
+        ("HTTP/1.1 200 OK\nDate: Sun\n\n" + TYPED + page(902), ""),
+    ],
+)
+def test_a_page_without_a_part_is_no_page_among_whole_ones(tmp_path, content, words):
+    long = "".join(f"go_number_{at} 1.0\n" for at in range(20))
+    made = session(tmp_path, {f"m-{at}.prom": each + long for at, each in enumerate((page(900), page(901), content))})
+    told = [problem for one in made.inputs for problem in one.problems if "page that was cut" in problem]
+    assert told == ([f"has {words}: taken for a page that was cut"] if words else [])
+    assert column(made, "requests.aborted") == ([1] if words else [1, 1])
+
+
 def test_pages_that_were_all_cut_tell_what_they_have(tmp_path):
     pages = {f"m-{i}.prom": page(900 + i)[: -1 if i else 70] for i in range(3)}
     made = session(tmp_path, pages)

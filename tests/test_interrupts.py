@@ -33,6 +33,11 @@ MOMENTS = {
     "a second time at the end": (
         "import atexit, signal\natexit.register(lambda: signal.raise_signal(signal.SIGINT))\nraise KeyboardInterrupt"
     ),
+    # Python 3.11 makes a RuntimeError of what is raised there.
+    "while a class is made": (
+        "class Held:\n    def __set_name__(self, *names): raise KeyboardInterrupt\nclass Made:\n    held = Held()"
+    ),
+    "while the first is told": "try: raise KeyboardInterrupt\nfinally: [][0]",
     "only at the end": "import atexit, signal\natexit.register(lambda: signal.raise_signal(signal.SIGINT))",
 }
 PROGRAM = """
