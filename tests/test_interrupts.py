@@ -60,6 +60,14 @@ def test_interrupted(moment: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
+def test_nothing_is_imported_before_somebody_listens() -> None:
+    program = (
+        "import sys; before = set(sys.modules); import diagnoser.__main__; print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "['diagnoser', 'diagnoser.__main__']\n"
+
+
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
 
 
