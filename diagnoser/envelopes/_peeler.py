@@ -13,6 +13,7 @@ from diagnoser.envelopes._peeled import Peeled
 from diagnoser.envelopes._pieces import split
 from diagnoser.envelopes._registry import by_first, restored
 from diagnoser.envelopes._shapes import RECORD_START
+from diagnoser.language import Sentence
 from diagnoser.model import Line, Problem
 
 #: Envelopes inside one another: docker's JSON in a journal, behind a compose prefix, with times.
@@ -67,7 +68,11 @@ class Peeler:
                 yield Line(source, number, text, None, "", "bare")
         yield from self._ended()
         if self._joiner.cuts:
-            problem = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
+            problem = Sentence(
+                "{cuts} joined lines were longer than {most} characters and were cut",
+                cuts=self._joiner.cuts,
+                most=MAX_JOINED,
+            )
             self.problems.append(Problem(source, None, problem))
 
     def bare(self, text: str) -> bool:
@@ -114,7 +119,9 @@ class Peeler:
             if self._title(held.names) == usual:
                 yield from self._resume(held)
             else:
-                text = "the piece of a line that never ends has another envelope than most lines; it was left out"
+                text = Sentence(
+                    "the piece of a line that never ends has another envelope than most lines; it was left out"
+                )
                 self.problems.append(Problem(held.source, held.number, text))
 
     def _resume(self, held: Unfinished) -> list[Line]:

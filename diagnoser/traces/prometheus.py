@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from diagnoser.knowledge.metricref import key
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Exposed, Observation, Page
 from diagnoser.sources import Source
@@ -91,7 +92,7 @@ class _Reading:
         if not text:
             return None
         if "\0" in text:
-            self._lost = "has a hole"
+            self._lost = Sentence("has a hole")
         if self._top != "whole":
             self._see_top(text)
         if text.startswith("#"):
@@ -146,7 +147,7 @@ class _Reading:
             return
         above = text.startswith(_ABOVE)
         if above or (sample and self._top == "rest"):
-            self._lost = self._lost or "has no beginning"
+            self._lost = self._lost or Sentence("has no beginning")
         if above or not sample:
             self._top = "whole"
 
@@ -160,9 +161,11 @@ class _Reading:
         lost = self._lost
         if cut and self._lines > 1:
             del self._last[-1:]
-            lost = "has no end"
+            lost = Sentence("has no end")
         if lost:
-            self.problems.append(Problem(self._source, None, f"{lost}: taken for a page that was cut"))
+            self.problems.append(
+                Problem(self._source, None, Sentence("{lost}: taken for a page that was cut", lost=lost))
+            )
         time = next((one for one in (self._stamp, self._told, self._named) if one is not None), None)
         page = Page(
             self._source,
@@ -184,7 +187,7 @@ class _Reading:
         self._faults += 1
         if self._faults <= TOLD:
             shown = text if len(text) <= 60 else f"{text[:57]}..."
-            told = f"expected a sample such as 'name{{label=\"x\"}} 1.0', not {shown!r}"
+            told = Sentence("expected a sample such as 'name{{label=\"x\"}} 1.0', not {shown}", shown=f"{shown!r}")
             self.problems.append(Problem(part, number, told))
 
 
