@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
 import json
 import math
@@ -12,17 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from serverlogs import knowledge
 
 from diagnoser import reports
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Options, Session
 from diagnoser.reports.layout import wrap
 from diagnoser.sources import InputError
 from diagnoser.tables.spread import Spread
-
-
-@functools.cache
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 def session(folder: Path, files: Mapping[str, str | bytes], **options: str) -> Session:

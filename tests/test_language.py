@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serverlogs import compiled
 
 from diagnoser import reports
 from diagnoser.api import Knowledge, Options, Session, UsageError
@@ -44,13 +45,13 @@ PROSE |= {"notes", "note"}
 
 
 @pytest.fixture(scope="module")
-def english() -> Knowledge:
-    return Knowledge(Options())
+def english(knowledge: Knowledge) -> Knowledge:
+    return knowledge
 
 
 @pytest.fixture(scope="module")
-def chinese(tmp_path_factory: pytest.TempPathFactory) -> Knowledge:
-    return Knowledge(Options(lang="zh", cache_dir=tmp_path_factory.mktemp("cache")))
+def chinese() -> Knowledge:
+    return Knowledge(Options(lang="zh", cache_dir=compiled()))
 
 
 def read(code: str) -> dict[str, str]:
@@ -369,7 +370,7 @@ def test_english_loads_nothing_of_languages() -> None:
     log = ROOT / "samples" / "healthy-vllm" / "server.log"
     done = subprocess.run(
         [sys.executable, "-c", code, str(log)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "DIAGNOSE_CACHE_DIR": str(compiled())},
         capture_output=True,
         timeout=60,
     )
@@ -392,7 +393,7 @@ def test_a_sentence_is_text_that_can_be_said_again() -> None:
     assert say.again(raised) == "no: 12,345 Zeilen"
 
 
-def test_problems_of_inputs_are_said_in_the_language(tmp_path: Path) -> None:
+def test_problems_of_inputs_are_said_in_the_language(tmp_path: Path, english: Knowledge, chinese: Knowledge) -> None:
     """Damage that readers tell of; every word that is no name, number or the system's own is translated."""
     sample = ROOT / "samples/kv-cache-exhausted/server.log"
     (tmp_path / "a.log.gz").write_bytes(gzip.compress(sample.read_bytes())[:-400])
@@ -401,13 +402,13 @@ def test_problems_of_inputs_are_said_in_the_language(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("timestamp, index, utilization.gpu [%]\n2026/11/29 10:00:00, 0\n")
     (tmp_path / "e.bin").write_bytes(b"\x7fELF" + bytes(range(64)))
     names = [str(path) for path in sorted(tmp_path.iterdir())]
-    inputs = Session(names, options=Options(lang="zh")).report.inputs
+    inputs = Session(names, knowledge=chinese).report.inputs
     said = {Path(one.name).name: one.problems for one in inputs}
     assert set(said) == {"a.log.gz", "b.prom", "c.log", "d.csv", "e.bin"}
     for name, problems in said.items():
         assert problems and all(re.search("[\u4e00-\u9fff]", text) for text in problems), name
         words = {word for text in problems for word in re.findall(r"[a-z]{4,}", re.sub(r"'[^']*'|/\S+", "", text))}
         assert words <= {"gzip", "server"}, (name, problems)
-    english = [one.problems for one in Session(names).report.inputs]
+    english = [one.problems for one in Session(names, knowledge=english).report.inputs]
     assert [len(one.problems) for one in inputs] == [len(one) for one in english]
     assert not re.search("[\u4e00-\u9fff]", str(english))

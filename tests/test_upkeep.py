@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Session
 from diagnoser.cli import main
 from diagnoser.commands import _versionpage
 from diagnoser.evidence.drift import MOST
@@ -145,11 +145,6 @@ _SGLANG = (
     "[2025-07-12 10:{m:02}:00 TP0] Decode batch, #running-req: 12, #token: 3000, token usage: 0.40, cuda graph: True, "
     "gen throughput (token/s): 500.1, #queue-req: 0{new}"
 )
-
-
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 @pytest.fixture
