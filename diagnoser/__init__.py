@@ -1,8 +1,7 @@
 """Diagnose LLM inference servers from what they left behind."""
 
-from __future__ import annotations
-
-# Not imported from typing, which takes longer than all that is done here: Ctrl-C would hit it before anybody listens.
+# Nothing is imported, not even __future__: it takes longer than all that is done here, and Ctrl-C would hit it before
+# anybody listens.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -17,7 +16,7 @@ __all__ = ["Comparison", "Finding", "Options", "Report", "Session", "__version__
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Import the API on first use: `diagnose --version` must not pay for it."""
     if name in ("Finding", "Report"):
         from diagnoser.contracts import findings

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
-# As in the package: typing takes longer than what is done here.
+# As in the package: typing and collections take longer than what is done here.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 #: Nothing at or above --fail-on, findings, could not run, interrupted (128 + SIGINT).
@@ -40,19 +40,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as end:  # argparse after --help
         return _after_help(end)
     except KeyboardInterrupt:
-        if argv is None:
-            _deaf()
-        _drop_output()
-        # An interrupt that left `exec`, where data classes are made, is remembered by the interpreter, which would end
-        # by the signal and not with a code; running any text makes it forget.
-        eval("0")
-        return INTERRUPTED
+        return _interrupted(argv is None)
     except BrokenPipeError:
         # The reader has what it wanted (`| head`). What it did not read was no error.
         _drop_output()
         return OK
     except Exception as error:
-        return _failed(error, arguments)
+        return _interrupted(argv is None) if _hides_interrupt(error) else _failed(error, arguments)
+
+
+def _interrupted(ends: bool) -> int:
+    if ends:
+        _deaf()
+    _drop_output()
+    # An interrupt that left `exec`, where data classes are made, is remembered by the interpreter, which would end
+    # by the signal and not with a code; running any text makes it forget.
+    eval("0")
+    return INTERRUPTED
+
+
+def _hides_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: Python 3.11 wraps what is raised while a class is being made."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _deaf() -> None:

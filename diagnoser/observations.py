@@ -79,7 +79,7 @@ class Page:
 
     ``time`` is that of the scrape, None where nothing in page or name tells it; ``modified`` is the file's own.
     ``server`` is the address that was scraped, "" for a file. ``counters`` are the names that the page declares to be
-    counters. ``others`` counts sample lines of metrics that no rule knows. ``cut`` pages lack their end.
+    counters. ``others`` counts sample lines of metrics that no rule knows. ``cut`` pages lack a part.
     """
 
     source: str

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from diagnoser.api import Knowledge
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -32,6 +34,14 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def knowledge() -> Knowledge:
+    """Return the shipped rules, loaded once for all tests of a process."""
+    import serverlogs
+
+    return serverlogs.knowledge()
 
 
 @pytest.fixture

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
+from serverlogs import knowledge
+
 from benchmarks import inputs
-from diagnoser.judging.loading import Knowledge
 from diagnoser.model import Run
-from diagnoser.options import Options
 from diagnoser.rules.fields import evaluate_fields
 from diagnoser.session.reading import Kit, Window, read
 from diagnoser.skimming.ahead import Others
@@ -52,11 +51,6 @@ ODD = (
     "[2026-01-12 {clock}] server_args=ServerArgs(model_path='other', tp_size=2)",
     "INFO 01-12 {clock} [api_server.py:1034] vLLM API server version 0.9.2",
 )
-
-
-@cache
-def knowledge() -> Knowledge:
-    return Knowledge(Options(cache_dir=None))
 
 
 def log(kind: str, seed: int, count: int, odd: int) -> bytes:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import shutil
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,16 @@ SERVER_ARGS = (
 
 
 @functools.cache
+def compiled() -> Path:
+    """Return a folder for compiled rules that all tests of a process share: to compile them takes seconds."""
+    folder = Path(tempfile.mkdtemp(prefix="diagnose-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@functools.cache
 def knowledge() -> Knowledge:
-    return Knowledge(Options())
+    return Knowledge(Options(cache_dir=compiled()))
 
 
 def diagnose(folder: Path, data: bytes | Iterable[str], name: str = "server.log") -> Session:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from serverlogs import knowledge as shared
 
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Knowledge, Session
 from diagnoser.contracts.figurerows import SpreadRow
 from diagnoser.model import Run
 from diagnoser.portraits.latencies import PERCENTILES, spreads
@@ -117,11 +118,6 @@ def agreement(load: Load, name: str, share: float) -> str:
     inside = len(early) - round(math.fsum(number for edge, number in told.buckets if edge <= lower))
     spent = (lower - mine) * math.fsum(early[: max(inside, 0)])
     return "front end" if per_token and spent <= load.front("latency.ttft") else ""
-
-
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 @pytest.fixture(scope="module", params=RECORDINGS, ids=lambda folder: folder.name)
@@ -265,7 +261,7 @@ def test_texts_of_rules_tell_ranges_too(tmp_path: Path, knowledge: Knowledge):
 if __name__ == "__main__":
     counts: Counter[tuple[str, str]] = Counter()
     means: Counter[str] = Counter()
-    rules = Knowledge(Options())
+    rules = shared()
     for table in sorted(Path(sys.argv[1]).glob("*/*/client.csv")):
         recording = load_of(table.parent, rules)
         if recording is not None and recording.client("ttft_s"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serverlogs import knowledge
 
 from diagnoser import alerts
 from diagnoser.api import Options, Session
@@ -146,7 +147,7 @@ def test_the_report_says_which_alert_it_answers(tmp_path: Path) -> None:
     text = [f"[pod/llm-0/vllm] {line}" for line in lines] + [f"[pod/llm-1/vllm] {line}" for line in other]
     both.write_text("\n".join(text) + "\n", encoding="utf-8")
     alert = alerts.read(body(one(cause="memory.kv_cache_exhausted", pod="llm-0", namespace="prod")))
-    report = Session([both], options=Options(alert=alert)).report
+    report = Session([both], knowledge=knowledge(), options=Options(alert=alert)).report
     assert [run.stream for run in report.runs] == ["llm-0/vllm"]
     assert report.alert is not None and report.alert.since == "2026-05-19T08:09:00Z"
     assert (report.alert.labels_used, report.alert.labels_unseen) == (["pod=llm-0"], ["namespace=prod"])

@@ -16,7 +16,7 @@ from diagnoser.alerting.names import Metrics
 from diagnoser.alerting.promql import ALWAYS, LOST, NEVER, Expr, Side, Truth, bits, both, either, join, without
 from diagnoser.alerting.replay import Scrape, input_series, pages, resampled
 from diagnoser.alerting.translate import Translator
-from diagnoser.api import Knowledge, Options
+from diagnoser.api import Knowledge
 from diagnoser.commands.rules import main
 from diagnoser.rules.check import Names, check
 from diagnoser.rules.expression import parse
@@ -37,11 +37,6 @@ def loaded(path: Path) -> Any:
 def promtool(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     assert PROMTOOL is not None
     return subprocess.run([PROMTOOL, *words], cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
-
-
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 @pytest.fixture(scope="module")

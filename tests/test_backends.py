@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import pytest
+from serverlogs import knowledge as shared
 
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Options, Session
 
 SAMPLES = sorted((Path(__file__).parent.parent / "samples").glob("*/server.log"))
-KNOWLEDGE = Knowledge(Options())
+KNOWLEDGE = shared()
 
 
 @pytest.mark.parametrize("log", SAMPLES, ids=lambda path: path.parent.name)

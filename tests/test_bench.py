@@ -9,7 +9,7 @@ from array import array
 
 import pytest
 
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Options, Session
 from diagnoser.evidence.sweep import knee_of, sweep_facts
 from diagnoser.evidence.tails import tail_facts
 from diagnoser.judging.objectives import goodput_facts, objectives
@@ -19,11 +19,6 @@ from diagnoser.sources import open_inputs
 from diagnoser.tables.spread import Spread
 from diagnoser.tables.table import Origin, Table
 from diagnoser.traces import reader_of, readers
-
-
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 def read(text: str) -> tuple[str, list[object]]:

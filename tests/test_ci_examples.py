@@ -14,7 +14,6 @@ from diagnoser.commands import _options, compare, explain, rules
 from diagnoser.commands._pagetext import rule_text
 from diagnoser.commands._rulepage import describe
 from diagnoser.judging.loading import Knowledge
-from diagnoser.options import Options
 
 ROOT = Path(__file__).parent.parent
 GITHUB, GITLAB = ROOT / "docs/ci/github-actions.yml", ROOT / "docs/ci/gitlab-ci.yml"
@@ -91,9 +90,8 @@ def test_pipelines_have_the_shape_that_their_servers_take() -> None:
 HEADINGS = ["Meaning", "Impact", "Diagnosis", "Mitigation", "When this is wrong", "Verify", "Sources"]
 
 
-def test_pages_that_runbook_url_points_at_have_the_same_sections() -> None:
+def test_pages_that_runbook_url_points_at_have_the_same_sections(knowledge: Knowledge) -> None:
     """Anchors are made of headings: a link to #mitigation must not break. `diagnose explain` prints the same."""
-    knowledge = Knowledge(Options())
     index = (ROOT / "docs/rules/README.md").read_text(encoding="utf-8")
     for rule in knowledge.base.rules.values():
         name = f"{rule.id.replace('.', '/')}.md"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serverlogs import compiled
 
 from diagnoser import Options, Report, cli, compare, diagnose
 from diagnoser.comparing import saved
@@ -16,7 +17,7 @@ from diagnoser.comparing.significance import compare as ranks
 from diagnoser.reports import RenderOptions, get
 
 ROOT = Path(__file__).parent.parent
-OPTIONS = Options(cache_dir=None)
+OPTIONS = Options(cache_dir=compiled())
 
 
 def log(
@@ -185,7 +186,7 @@ class TestSaved:
         if content is not None:
             (tmp_path / name).write_text(content)
         for sides in ([str(good), str(tmp_path / name)], [str(tmp_path / name), str(good)]):
-            assert cli.main(["compare", "-q", "--cache-dir", "none", *sides]) == 2
+            assert cli.main(["compare", "-q", "--cache-dir", str(compiled()), *sides]) == 2
             said = capsys.readouterr()
             assert told in said.err
             assert said.err.count("\n") == 1
@@ -205,7 +206,7 @@ class TestSaved:
 )
 def test_exit_codes(pair: Any, capsys: pytest.CaptureFixture[str], words: list[str], code: int) -> None:
     before, after = pair({}, {**FEWER, "gen": 800, "prompt": 2400})
-    assert cli.main(["compare", "--cache-dir", "none", "-q", before, *words, after]) == code
+    assert cli.main(["compare", "--cache-dir", str(compiled()), "-q", before, *words, after]) == code
     out = capsys.readouterr().out
     if code < 2:
         assert "worse" in out.splitlines()[0] or json.loads(out)["verdict"] == "worse"
@@ -222,7 +223,7 @@ def test_sides_must_be_clear(words: list[str], capsys: pytest.CaptureFixture[str
 
 def test_several_inputs_a_side(pair: Any, capsys: pytest.CaptureFixture[str]) -> None:
     before, after = pair({}, FEWER)
-    assert cli.main(["compare", "-q", "--cache-dir", "none", before, "--with", after]) == 0
+    assert cli.main(["compare", "-q", "--cache-dir", str(compiled()), before, "--with", after]) == 0
     assert "--max-num-seqs" in capsys.readouterr().out
 
 
@@ -250,13 +251,13 @@ def test_lengths_of_requests_are_load_and_no_outcome(pair: Any, tmp_path: Path) 
 def test_text_keeps_to_80_columns(pair: Any, capsys: pytest.CaptureFixture[str]) -> None:
     args = f"'max_num_seqs': 160, 'compilation_config': {{'pass_config': '{'x' * 150}'}}"
     before, after = pair({}, {**FEWER, "args": args, "gen": 800})
-    assert cli.main(["compare", "-q", "--cache-dir", "none", "--width", "80", before, after]) == 0
+    assert cli.main(["compare", "-q", "--cache-dir", str(compiled()), "--width", "80", before, after]) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
 def test_baseline(pair: Any, capsys: pytest.CaptureFixture[str]) -> None:
     good, bad = pair({}, {**FEWER, "gen": 800, "prompt": 2400})
-    arguments = ["--cache-dir", "none", "-q", "--exit-zero", bad, "--baseline", good]
+    arguments = ["--cache-dir", str(compiled()), "-q", "--exit-zero", bad, "--baseline", good]
     assert cli.main(arguments) == 0
     text = capsys.readouterr().out
     assert "baseline" in text
@@ -272,7 +273,7 @@ def test_baseline(pair: Any, capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_handed_on_is_redacted(pair: Any, capsys: pytest.CaptureFixture[str]) -> None:
     sides = pair({}, {"args": "'max_num_seqs': 160, 'model': '/home/janedoe/models'"})
     for options, hidden in ((["--format", "markdown"], True), ([], False), (["--redact"], True)):
-        assert cli.main(["compare", "--cache-dir", "none", "-q", *options, *sides]) == 0
+        assert cli.main(["compare", "--cache-dir", str(compiled()), "-q", *options, *sides]) == 0
         told = capsys.readouterr().out
         assert ("/home/user-1/models" in told) is hidden
         assert ("janedoe" in told) is not hidden

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
 import json
 import math
@@ -12,17 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from serverlogs import knowledge
 
 from diagnoser import reports
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Options, Session
 from diagnoser.reports.layout import wrap
 from diagnoser.sources import InputError
 from diagnoser.tables.spread import Spread
-
-
-@functools.cache
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 def session(folder: Path, files: Mapping[str, str | bytes], **options: str) -> Session:
@@ -110,6 +105,29 @@ def test_a_page_that_was_cut_makes_no_lifetime_total_a_growth(tmp_path, at, kept
     assert sum(column(made, "preemptions")) == 2 if at == 1 else sum(column(made, "preemptions")) <= 2
     assert sum(column(made, "requests.aborted")) <= 2
     assert "has no end: taken for a page that was cut" in made.inputs[at].problems
+
+
+TYPED = "# HELP x Number.\n# TYPE x gauge\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('at{a="b"} 4.0\n' + TYPED + page(902), "no beginning"),
+        ("4.0\n" + page(902), "no beginning"),
+        ("mber of it.\n# TYPE x gauge\n" + page(902), "no beginning"),
+        (page(902).replace("vllm:num_preempt", "vllm\0\0\0\0\0\0\0pt"), "a hole"),
+        (TYPED + page(902), ""),
+        (page(902), ""),
+        ("HTTP/1.1 200 OK\nDate: Sun\n\n" + TYPED + page(902), ""),
+    ],
+)
+def test_a_page_without_a_part_is_no_page_among_whole_ones(tmp_path, content, words):
+    long = "".join(f"go_number_{at} 1.0\n" for at in range(20))
+    made = session(tmp_path, {f"m-{at}.prom": each + long for at, each in enumerate((page(900), page(901), content))})
+    told = [problem for one in made.inputs for problem in one.problems if "page that was cut" in problem]
+    assert told == ([f"has {words}: taken for a page that was cut"] if words else [])
+    assert column(made, "requests.aborted") == ([1] if words else [1, 1])
 
 
 def test_pages_that_were_all_cut_tell_what_they_have(tmp_path):

@@ -261,6 +261,24 @@ def test_broken_bytes_and_nuls() -> None:
     assert [line.text for line in lines] == [VLLM, "caf\ufffd \ufffd", "? x"]
 
 
+@pytest.mark.parametrize(
+    ("rest", "text"),
+    [
+        (r'me \"x\" Added\n","stream":"stderr","time":"2026-11-29T12:00:00Z"}', 'me "x" Added'),
+        # Cut inside of an escape: what was escaped is lost.
+        (r'"x\" Added\n","stream":"stderr","time":"2026-11-29T12:00:00Z"}', 'x" Added'),
+    ],
+)
+def test_a_docker_object_that_lost_its_beginning_is_restored_on_the_first_line_only(rest: str, text: str) -> None:
+    assert [(line.text, line.envelope) for line in peel([rest])[0]] == [(text, "docker json-file")]
+    assert [line.text for line in peel([VLLM, rest])[0]] == [VLLM, rest]
+
+
+def test_the_rest_of_a_piece_goes_on_in_the_next_object() -> None:
+    tail = '"stream":"stderr","time":"2026-11-29T12:00:00Z"}'
+    assert [line.text for line in peel([f'a b",{tail}', f'{{"log":"c d\\n",{tail}'])[0]] == ["a bc d"]
+
+
 def test_truncated_docker_object_is_salvaged() -> None:
     lines, _ = peel([docker(f'{VLLM} "q" é\n')[:-60], '{"log":', '{"log":"a\\u00'])
     assert lines[0].text.startswith(VLLM[:40])

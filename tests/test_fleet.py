@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from serverlogs import compiled
 
 from diagnoser.api import Session
 from diagnoser.commands._errors import CommandError
@@ -84,8 +85,8 @@ def plain(**more: Any) -> Options:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def knowledge(tmp_path_factory: pytest.TempPathFactory) -> Knowledge:
-    CACHE[:] = [tmp_path_factory.mktemp("cache")]
+def knowledge() -> Knowledge:
+    CACHE[:] = [compiled()]
     return Knowledge(plain())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from test_skimming import HEADS, WOVEN, knowledge, log, plain, woven
+from longlogs import HEADS, WOVEN, knowledge, log, plain, woven
 
 from benchmarks import inputs
 from diagnoser.evidence import Collector

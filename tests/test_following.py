@@ -61,11 +61,6 @@ def stamp(seconds: float) -> str:
     return f"03-{1 + day:02} {rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
 
 
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
-
-
 class Driver:
     """A follower of one log, with a clock that is set by hand."""
 

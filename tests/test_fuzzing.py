@@ -163,7 +163,11 @@ def test_a_first_line_without_its_envelope_takes_the_year_of_the_others(tmp_path
 def test_the_rest_of_a_prompt_on_the_first_line_is_no_message(tmp_path: Path) -> None:
     rest = "f589: prompt: 'Why CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has', params: SamplingParams(n=1)"
     tail = "EngineCore encountered a fatal error. NCCL error: unhandled system error', params: SamplingParams(n=1)"
-    for first in (rest, tail):
+    quoted = (
+        'hits an error: File \\"model.py\\", line 3 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2'
+    )
+    logged = f'{quoted} G\\n","stream":"stderr","time":"2026-07-12T10:01:00Z"}}'
+    for first in (rest, tail, quoted, logged):
         session = diagnose(tmp_path, encoded([first, *vllm_serving()]))
         assert ids(session) == []
         assert session.report.unrecognised == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 
 import pytest
+from serverlogs import compiled
 
 from diagnoser import diagnose
 from diagnoser.options import Options
@@ -28,7 +29,7 @@ LOG = (START + "".join(STATS.format(second=second) for second in range(0, 60, 4)
     [(None, True), ("L40S", True), ("NVIDIA_L4", False), ("H100", False), ("MI300X", False), ("a card of 2031", True)],
 )
 def test_the_bandwidth_is_that_of_the_gpu(gpu: str | None, bound: bool) -> None:
-    report = diagnose("-", stdin=BytesIO(LOG), options=Options(gpu=gpu))
+    report = diagnose("-", stdin=BytesIO(LOG), options=Options(gpu=gpu, cache_dir=compiled()))
     assert ("compute.decode_bandwidth_bound" in [finding.id for finding in report.findings]) is bound
 
 
@@ -45,6 +46,8 @@ def test_the_bandwidth_is_that_of_the_gpu(gpu: str | None, bound: bool) -> None:
 )
 def test_the_roofline_of_decoding(gpu: str | None, model: str, share: float | None) -> None:
     named = START.replace("\n", f"\nINFO 05-01 10:00:00 api_server.py:152] args: Namespace(model='{model}')\n", 1)
-    report = diagnose("-", stdin=BytesIO(LOG.replace(START.encode(), named.encode())), options=Options(gpu=gpu))
+    report = diagnose(
+        "-", stdin=BytesIO(LOG.replace(START.encode(), named.encode())), options=Options(gpu=gpu, cache_dir=compiled())
+    )
     told = report.runs[0].facts.get("roofline.decode_share")
     assert told == (None if share is None else pytest.approx(share, rel=0.01))

@@ -6,13 +6,12 @@ import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from serverlogs import knowledge
 
-from diagnoser import diagnose
 from diagnoser.api import Session
 from diagnoser.knowledge.metricref import MetricRefError, parse_ref
 from diagnoser.model import Problem
 from diagnoser.observations import Claim, Measure
-from diagnoser.options import Options
 from diagnoser.sources import open_inputs
 from diagnoser.traces import reader_of
 
@@ -273,7 +272,7 @@ def table(busy, shift=timedelta(), memory=70000) -> str:
 def session(folder, **files: str) -> Session:
     for name, text in files.items():
         (folder / name.replace("_", ".")).write_text(text, encoding="utf-8")
-    return Session([folder / name.replace("_", ".") for name in files], options=Options())
+    return Session([folder / name.replace("_", ".") for name in files], knowledge=knowledge())
 
 
 def median(made: Session, name: str = "gpu.util") -> float:
@@ -322,7 +321,7 @@ def test_a_full_kv_cache_is_found_whatever_the_memory_in_use(tmp_path):
 
 
 def test_figures_of_gpus_alone_are_judged_but_nobody_is_called_healthy():
-    report = diagnose("-", stdin=io.BytesIO(table([97] * 60).encode()))
+    report = Session(["-"], stdin=io.BytesIO(table([97] * 60).encode()), knowledge=knowledge()).report
     assert report.healthy is None
     assert report.runs[0].figures["gpu.util"].median == pytest.approx(0.97)
 
@@ -358,7 +357,7 @@ def test_slices_of_a_card_are_not_added_up(tmp_path):
     )
     for second in (0, 30):
         (tmp_path / f"dcgm-20260505T0815{second:02d}Z.prom").write_text(page)
-    figures = Session(sorted(tmp_path.iterdir())).report.runs[0].figures
+    figures = Session(sorted(tmp_path.iterdir()), knowledge=knowledge()).report.runs[0].figures
     assert {name: figures[name].max for name in ("gpu.power", "gpu.temperature", "gpu.sm_clock")} == {
         "gpu.power": 350.5,
         "gpu.temperature": 60,

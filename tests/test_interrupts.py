@@ -33,6 +33,11 @@ MOMENTS = {
     "a second time at the end": (
         "import atexit, signal\natexit.register(lambda: signal.raise_signal(signal.SIGINT))\nraise KeyboardInterrupt"
     ),
+    # Python 3.11 makes a RuntimeError of what is raised there.
+    "while a class is made": (
+        "class Held:\n    def __set_name__(self, *names): raise KeyboardInterrupt\nclass Made:\n    held = Held()"
+    ),
+    "while the first is told": "try: raise KeyboardInterrupt\nfinally: [][0]",
     "only at the end": "import atexit, signal\natexit.register(lambda: signal.raise_signal(signal.SIGINT))",
 }
 PROGRAM = """
@@ -53,6 +58,14 @@ def test_interrupted(moment: str) -> None:
     )  # fmt: skip
     code = 0 if moment == "only at the end" else 130
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+
+
+def test_nothing_is_imported_before_somebody_listens() -> None:
+    program = (
+        "import sys; before = set(sys.modules); import diagnoser.__main__; print(sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "['diagnoser', 'diagnoser.__main__']\n"
 
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"

@@ -585,7 +585,7 @@ def test_the_real_kubectl_takes_every_call(cluster: Cluster) -> None:
 def test_the_program_has_the_name_that_kubectl_looks_for() -> None:
     """A hyphen after the first word becomes an underscore."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    assert scripts["kubectl-diagnose_llm"] == "diagnoser.cli:kubectl_plugin"
+    assert scripts["kubectl-diagnose_llm"] == "diagnoser.__main__:kubectl"
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl here to find the plugin")

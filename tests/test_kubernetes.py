@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Knowledge, Session
 from diagnoser.evidence.lives import about
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
@@ -25,11 +25,6 @@ from diagnoser.traces._kube_words import quantity, when
 from diagnoser.traces._launch import launch, of_image
 
 IMAGE = "vllm/vllm-openai:v0.9.2"
-
-
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 def container(name: str = "vllm", image: str = IMAGE, **more: Any) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import html
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serverlogs import compiled
 
 from diagnoser import reports
 from diagnoser.api import Knowledge, Options, Session, UsageError
@@ -25,7 +28,7 @@ from diagnoser.following import Change
 from diagnoser.following.changes import Tracker
 from diagnoser.judging.loading import in_language
 from diagnoser.knowledge.paths import rules_dir
-from diagnoser.language import ENGLISH, Say
+from diagnoser.language import ENGLISH, Say, Sentence
 from diagnoser.reports import RenderOptions, layout, llm
 from diagnoser.reports.words import current, proposed
 from diagnoser.rules.errors import RuleBaseError
@@ -42,13 +45,13 @@ PROSE |= {"notes", "note"}
 
 
 @pytest.fixture(scope="module")
-def english() -> Knowledge:
-    return Knowledge(Options())
+def english(knowledge: Knowledge) -> Knowledge:
+    return knowledge
 
 
 @pytest.fixture(scope="module")
-def chinese(tmp_path_factory: pytest.TempPathFactory) -> Knowledge:
-    return Knowledge(Options(lang="zh", cache_dir=tmp_path_factory.mktemp("cache")))
+def chinese() -> Knowledge:
+    return Knowledge(Options(lang="zh", cache_dir=compiled()))
 
 
 def read(code: str) -> dict[str, str]:
@@ -367,8 +370,45 @@ def test_english_loads_nothing_of_languages() -> None:
     log = ROOT / "samples" / "healthy-vllm" / "server.log"
     done = subprocess.run(
         [sys.executable, "-c", code, str(log)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "DIAGNOSE_CACHE_DIR": str(compiled())},
         capture_output=True,
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+# -- problems of inputs
+
+
+def test_a_sentence_is_text_that_can_be_said_again() -> None:
+    inner = Sentence("{count} rows", count=12_345)
+    outer = Sentence("{name}: {what}", name="a{b}", what=inner)
+    assert outer == "a{b}: 12,345 rows"
+    say = Say("de", {"{count} rows": "{count} Zeilen", "{name}: {what}": "{what} in {name}"})
+    assert say.again(outer) == "12,345 Zeilen in a{b}"
+    assert say.again(pickle.loads(pickle.dumps(outer))) == say.again(outer)
+    assert say.again("{count} rows") == "{count} rows"
+    assert ENGLISH.again(outer) is outer
+    raised = Sentence("no: {error}", error=ValueError(inner))
+    assert say.again(raised) == "no: 12,345 Zeilen"
+
+
+def test_problems_of_inputs_are_said_in_the_language(tmp_path: Path, english: Knowledge, chinese: Knowledge) -> None:
+    """Damage that readers tell of; every word that is no name, number or the system's own is translated."""
+    sample = ROOT / "samples/kv-cache-exhausted/server.log"
+    (tmp_path / "a.log.gz").write_bytes(gzip.compress(sample.read_bytes())[:-400])
+    (tmp_path / "b.prom").write_text("# HELP x y\n" + "".join(f"x_{at} 1\n" for at in range(20)) + "%%\nz 1")
+    (tmp_path / "c.log").write_bytes(b"INFO " + b"x" * (1 << 20) + b"\n")
+    (tmp_path / "d.csv").write_text("timestamp, index, utilization.gpu [%]\n2026/11/29 10:00:00, 0\n")
+    (tmp_path / "e.bin").write_bytes(b"\x7fELF" + bytes(range(64)))
+    names = [str(path) for path in sorted(tmp_path.iterdir())]
+    inputs = Session(names, knowledge=chinese).report.inputs
+    said = {Path(one.name).name: one.problems for one in inputs}
+    assert set(said) == {"a.log.gz", "b.prom", "c.log", "d.csv", "e.bin"}
+    for name, problems in said.items():
+        assert problems and all(re.search("[\u4e00-\u9fff]", text) for text in problems), name
+        words = {word for text in problems for word in re.findall(r"[a-z]{4,}", re.sub(r"'[^']*'|/\S+", "", text))}
+        assert words <= {"gzip", "server"}, (name, problems)
+    english = [one.problems for one in Session(names, knowledge=english).report.inputs]
+    assert [len(one.problems) for one in inputs] == [len(one) for one in english]
+    assert not re.search("[\u4e00-\u9fff]", str(english))

@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from serverlogs import compiled
 from test_compare import ROOT, log
 
 from diagnoser import cli
 from diagnoser.commands import _ledgerfile
 from diagnoser.comparing.session import Row
 
-ADD = ["ledger", "add", "-q", "--cache-dir", "none"]
+ADD = ["ledger", "add", "-q", "--cache-dir", str(compiled())]
 KILLED = """
 import os, signal, sqlite3, sys
 from pathlib import Path

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from serverlogs import knowledge as shared
 
 from diagnoser import diagnose
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Session
 from diagnoser.knowledge.metricref import MetricRefError, key, parse_ref
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import EXPORTERS
@@ -23,7 +24,7 @@ from diagnoser.sources import open_inputs
 from diagnoser.tables.spread import Spread
 from diagnoser.traces import reader_of
 
-KNOWLEDGE = Knowledge(Options())
+KNOWLEDGE = shared()
 SAMPLES = Path(__file__).parent.parent / "samples"
 
 

@@ -31,11 +31,6 @@ NAMED = {
 }
 
 
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
-
-
 def asked_again(one: Judgement, knowledge: Knowledge) -> list[str]:
     """Return what is asked for although it was given."""
     given = needed.given(one.run)

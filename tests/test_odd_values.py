@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import io
 import json
 from collections.abc import Iterable
@@ -10,9 +9,10 @@ from typing import Any
 
 import pytest
 from expression_runs import add_argument, run, table, value
+from serverlogs import knowledge
 
 from diagnoser import reports
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Session
 from diagnoser.contracts.findings import Report
 from diagnoser.rules.value import UNKNOWN
 
@@ -30,11 +30,6 @@ def stats(i: int, kv: str = "99.9", running: str = "5") -> str:
 
 def arguments(text: str) -> str:
     return f"INFO 07-12 10:00:00 [api_server.py:1] non-default args: {{'model': 'm', {text}}}"
-
-
-@functools.cache
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 def shown(lines: Iterable[str]) -> Report:

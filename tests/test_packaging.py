@@ -122,7 +122,7 @@ def test_metadata(metadata: Message, wheel: zipfile.ZipFile) -> None:
     assert metadata.get_all("Provides-Extra") == list(PROJECT["optional-dependencies"])
     assert metadata["Description-Content-Type"] == "text/markdown"
     (points,) = (name for name in wheel.namelist() if name.endswith(".dist-info/entry_points.txt"))
-    assert "diagnose = diagnoser.cli:main" in wheel.read(points).decode()
+    assert "diagnose = diagnoser.__main__:main" in wheel.read(points).decode()
 
 
 def test_the_changelog_knows_this_version() -> None:

@@ -16,7 +16,6 @@ from diagnoser.knowledge.kernels import KernelNames, kernel_names
 from diagnoser.knowledge.yamlfile import YamlError
 from diagnoser.model import Problem
 from diagnoser.observations import Claim, Measure
-from diagnoser.options import Options
 from diagnoser.reports import RenderOptions
 from diagnoser.reports import get as report_format
 from diagnoser.sources import open_inputs
@@ -26,11 +25,6 @@ from diagnoser.traces._gaps import Work
 NCCL = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)"
 FLASH = "void flash::flash_fwd_splitkv_kernel<Flash_fwd_kernel_traits<(int)128, (int)64>>(flash::Flash_fwd_params)"
 GEMM = "nvjet_tst_64x8_64x16_4x1_v_bz_TNT"
-
-
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 def given(content: bytes | str | Path) -> list[Any]:

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from exporters import page, replay, serving
 
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Knowledge, Session
 from diagnoser.commands._live import Machine
 from diagnoser.evidence.metered import Meter
 from diagnoser.evidence.scrapes import Scrapes, by_server
@@ -225,12 +225,12 @@ def test_addresses_are_servers_even_where_counters_rise() -> None:
     assert len(by_server([Page("a", "", 1.0, one), Page("b", "", 2.0, two)])) == 1
 
 
-def test_replicas_are_no_log_of_one_server(tmp_path: Path) -> None:
+def test_replicas_are_no_log_of_one_server(tmp_path: Path, knowledge: Knowledge) -> None:
     """Which of two scraped servers wrote a log that names none nobody can tell."""
     log = (ROOT / "samples" / "healthy-vllm" / "server.log").read_text()
     (tmp_path / "server.log").write_text(log)
     (tmp_path / "both.json").write_text(saved(running("a:1", (T, "3")), running("b:1", (T, "3"))))
-    knowledge, names = Knowledge(Options()), [tmp_path / "server.log", tmp_path / "both.json"]
+    names = [tmp_path / "server.log", tmp_path / "both.json"]
     report = Session(names, knowledge=knowledge).report
     assert [(run.stream, "requests.running" in run.figures) for run in report.runs[1:]] == [
         ("a:1", True),

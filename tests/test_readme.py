@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from diagnoser import cli, reports
-from diagnoser.api import Knowledge, Options
+from diagnoser.api import Knowledge
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -35,11 +35,6 @@ def run(arguments: list[str], folder: Path = ROOT) -> subprocess.CompletedProces
         encoding="utf-8",
         timeout=60,
     )
-
-
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 def test_the_first_screen_is_the_real_output() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import serverlogs as logs
-from serverlogs import API, CORE, access, diagnose, ids, sglang, stats, vllm
+from serverlogs import API, CORE, access, diagnose, ids, knowledge, sglang, stats, vllm
 
 from diagnoser.api import Options, Session
 from diagnoser.evidence.hosts import MOST_HOST
@@ -242,7 +242,7 @@ def test_the_kernel_is_heard_after_much_chatter(tmp_path: Path) -> None:
 
 def test_what_the_log_shows_counts_more_than_the_engine_given(tmp_path: Path) -> None:
     plain = diagnose(tmp_path, logs.LOGS["vllm quiet"])
-    given = Session([str(tmp_path / "server.log")], options=Options(engine="sglang"))
+    given = Session([str(tmp_path / "server.log")], knowledge=knowledge(), options=Options(engine="sglang"))
     assert [run.engine for run in given.runs] == ["vllm"]
     assert ids(given) == ids(plain)
     assert any("--engine sglang was given, but this is a log of vllm" in note for note in given.report.runs[0].notes)
@@ -251,6 +251,8 @@ def test_what_the_log_shows_counts_more_than_the_engine_given(tmp_path: Path) ->
 
 def test_a_version_given_against_the_log_is_said(tmp_path: Path) -> None:
     diagnose(tmp_path, logs.LOGS["vllm quiet"])
-    (run,) = Session([str(tmp_path / "server.log")], options=Options(engine_version="0.7.0")).report.runs
+    (run,) = Session(
+        [str(tmp_path / "server.log")], knowledge=knowledge(), options=Options(engine_version="0.7.0")
+    ).report.runs
     assert run.engine_version == "0.7.0"
     assert any("--engine-version says; the log says" in note for note in run.notes)

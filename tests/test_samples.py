@@ -40,11 +40,6 @@ def inputs(folder: Path) -> list[Path]:
     return sorted(names, key=lambda path: (path.name != "server.log", path.name))
 
 
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
-
-
 @pytest.fixture(scope="module", params=SAMPLES, ids=lambda folder: folder.name)
 def case(request: pytest.FixtureRequest, knowledge: Knowledge) -> tuple[dict[str, Any], Report]:
     """A sample's expectation and its report."""

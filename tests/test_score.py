@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnoser.api import Knowledge, Options
+from diagnoser.api import Knowledge
 from diagnoser.cli import main
 from diagnoser.commands._cases import Case, cases
 from diagnoser.commands._score import Score, Tally, Verdict, score
@@ -17,8 +17,7 @@ NAMES = ["samples", "tests/cases"]
 
 
 @pytest.fixture(scope="module")
-def card() -> Score:
-    knowledge = Knowledge(Options())
+def card(knowledge: Knowledge) -> Score:
     return score(cases([str(ROOT / name) for name in NAMES]), list(knowledge.base.rules), knowledge)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import functools
 import gzip
 import io
 import json
@@ -21,7 +22,7 @@ LINE = b"INFO 11-29 12:00:00 [loggers.py:118] Engine 000: Running: 3 reqs"
 PACK = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
-    "xz": lzma.compress,
+    "xz": functools.partial(lzma.compress, preset=1),
     "zst": zstandard.compress,
 }
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from serverlogs import knowledge
 
 from diagnoser.api import Options, Session, UsageError
 from diagnoser.timefilter import parse_bound
@@ -71,13 +72,13 @@ def log(tmp_path):
     ],
 )
 def test_only_the_window_is_judged(log, options, found):
-    report = Session([log], options=Options(**options)).report
+    report = Session([log], knowledge=knowledge(), options=Options(**options)).report
     assert ("memory.kv_cache_exhausted" in [finding.id for finding in report.findings]) is found
 
 
 def test_a_relative_filter_reads_standard_input_twice(log):
     with log.open("rb") as stdin:
-        report = Session(["-"], stdin=stdin, options=Options(since="5m")).report
+        report = Session(["-"], stdin=stdin, knowledge=knowledge(), options=Options(since="5m")).report
     assert report.findings == []
     assert report.runs[0].stats_samples == pytest.approx(31, abs=1)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import tarfile
 from pathlib import Path
 
 import pytest
 
-from diagnoser.api import Knowledge, Options, Session
+from diagnoser.api import Session
 from diagnoser.cli import main
 from diagnoser.commands import _versionpage
 from diagnoser.evidence.drift import MOST
@@ -144,11 +145,6 @@ _SGLANG = (
     "[2025-07-12 10:{m:02}:00 TP0] Decode batch, #running-req: 12, #token: 3000, token usage: 0.40, cuda graph: True, "
     "gen throughput (token/s): 500.1, #queue-req: 0{new}"
 )
-
-
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
 
 
 @pytest.fixture
@@ -308,6 +304,26 @@ def test_a_release_is_read_without_running_it(archive):
     assert release.labels == {"Avg thing", "Running"}
 
 
+_FIELDS = """
+class ServerArgs:
+    strict: A[bool, Arg(help="x", action=argparse.BooleanOptionalAction)] = False
+    plain: A[Optional[bool], "x"] = None
+    @staticmethod
+    def add_cli_args(parser):
+        add_cli_args_from_dataclass(parser, ServerArgs)
+"""
+
+
+def test_a_field_that_carries_its_help_may_have_a_negative(tmp_path):
+    path = tmp_path / "sglang-99.0.tar.gz"
+    with tarfile.open(path, "w:gz") as out:
+        info = tarfile.TarInfo("sglang-99.0/sglang/srt/server_args.py")
+        info.size = len(_FIELDS)
+        out.addfile(info, io.BytesIO(_FIELDS.encode()))
+    flags = read("sglang", "99.0", path).flags
+    assert {name: one.negatable for name, one in flags.items()} == {"--strict": True, "--plain": False}
+
+
 def test_the_catalogue_is_facts_of_its_own(tmp_path):
     write_facts(rules_dir() / "catalog", [], tmp_path)
     assert catalog_build.check(tmp_path, rules_dir() / "catalog") == []
@@ -330,6 +346,32 @@ def test_a_release_is_added_to_the_catalogue(archive, tmp_path):
     assert json.loads(files["vllm/versions.json"])["read"][-1] == "99.0"
     with pytest.raises(ValueError, match=r"not newer than 0\.33\.0"):
         write_facts(rules_dir() / "catalog", [replace_version(release, "0.12.0")], tmp_path)
+
+
+def test_a_release_like_the_one_before_adds_nothing_but_its_version(archive, tmp_path):
+    """What this reading finds in both and the catalogue has not was left out of it on purpose."""
+    told = write_facts(rules_dir() / "catalog", [read("vllm", "99.0", archive)], tmp_path / "first")
+    assert any("is new" in one for one in told)
+    before = {"vllm": read("vllm", "0.33.0", archive)}
+    assert write_facts(rules_dir() / "catalog", [read("vllm", "99.0", archive)], tmp_path, before) == [
+        one for one in told if one.startswith("vllm 99.0: flag") and "is gone" in one
+    ]
+
+
+@pytest.mark.parametrize(
+    ("listed", "address"),
+    [
+        ("global.index-url='https://a.example/simple/'\n", "https://a.example/simple"),
+        ("global.index-url='https://a.example/simple'\n:env:.index-url='https://b.example/x'\n", "https://b.example/x"),
+        ("global.extra-index-url='https://c.example'\n", None),
+    ],
+)
+def test_the_index_is_the_one_that_pip_uses(monkeypatch, listed, address):
+    def run(words, **options):
+        return subprocess.CompletedProcess(words, 0, listed if "list" in words else "https://default.example/simple\n")
+
+    monkeypatch.setattr(registry.subprocess, "run", run)
+    assert registry.index_address() == (address or "https://default.example/simple")
 
 
 def replace_version(release, version):

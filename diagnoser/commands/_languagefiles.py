@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from diagnoser.knowledge.paths import rules_dir
@@ -20,29 +20,31 @@ _IN_TEMPLATES = lazily(r'\bsay\("([^"]+)"\)')
 
 
 def phrases() -> list[str]:
-    """Return every fixed text that the program says, read from its own source: say("..."), phrase("..."), plural."""
+    """Return every fixed text that the program says, read from its own source: say, phrase, Sentence and plural."""
     found: dict[str, None] = {}
     package = Path(__file__).parent.parent
     for path in sorted(package.rglob("*.py")):
-        if path.parent.name == "traces":
-            continue  # they say in their own words what a log says
+        # Traces say in their own words what a log says.
+        names = ("Sentence", "phrase") if path.parent.name == "traces" else ("Sentence", "say", "phrase", "plural")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            found.update(dict.fromkeys(_said(node)))
+            found.update(dict.fromkeys(_said(node, names)))
     for path in sorted(package.rglob("templates/*.html")):
         found.update(dict.fromkeys(map(key, _IN_TEMPLATES.findall(path.read_text(encoding="utf-8")))))
     return list(found)
 
 
-def _said(node: ast.AST) -> Iterator[str]:
+def _said(node: ast.AST, names: Collection[str]) -> Iterator[str]:
     if not isinstance(node, ast.Call) or not node.args:
         return
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "_terminal":
         return  # messages on standard error are English
     words = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
-    if name in ("say", "phrase"):
+    if name not in names:
+        return
+    if name != "plural":
         yield from map(key, words[:1])
-    elif name == "plural" and words:
+    elif words:
         yield f"{{count}} {words[0]}"
         yield f"{{count}} {words[1] if len(words) > 1 else words[0] + 's'}"
 

@@ -3,7 +3,7 @@
 One module per envelope; the folder is the registry (a leading underscore marks what is no envelope). A module has
 ``NAME``, ``ORDER``, ``FIRST`` (the characters a line can begin with), ``HEAD`` (an anchored, linear regex without
 capturing groups that tells the envelope from all others), ``SAMPLES`` (line, expected text or None for a dropped line,
-expected time, expected stream) and ``peel``.
+expected time, expected stream) and ``peel``; it may have ``restored``, for a first line that was cut.
 """
 
 from diagnoser.envelopes._ansi import cleaned

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from diagnoser.envelopes._join import MAX_JOINED
 from diagnoser.envelopes._peeler import Peeler
+from diagnoser.language import Sentence
 from diagnoser.model import Line, Problem
 
 
@@ -32,6 +33,10 @@ class OngoingPeeler(Peeler):
         """Return what never ended, at the end of the input."""
         lines = list(self._ended())
         if self._joiner.cuts:
-            text = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
+            text = Sentence(
+                "{cuts} joined lines were longer than {most} characters and were cut",
+                cuts=self._joiner.cuts,
+                most=MAX_JOINED,
+            )
             self.problems.append(Problem("", None, text))
         return lines

@@ -11,8 +11,9 @@ from diagnoser.envelopes._ansi import strip_codes, strip_lost
 from diagnoser.envelopes._join import MAX_JOINED, Joiner, Unfinished
 from diagnoser.envelopes._peeled import Peeled
 from diagnoser.envelopes._pieces import split
-from diagnoser.envelopes._registry import by_first
+from diagnoser.envelopes._registry import by_first, restored
 from diagnoser.envelopes._shapes import RECORD_START
+from diagnoser.language import Sentence
 from diagnoser.model import Line, Problem
 
 #: Envelopes inside one another: docker's JSON in a journal, behind a compose prefix, with times.
@@ -67,7 +68,11 @@ class Peeler:
                 yield Line(source, number, text, None, "", "bare")
         yield from self._ended()
         if self._joiner.cuts:
-            problem = f"{self._joiner.cuts:,} joined lines were longer than {MAX_JOINED:,} characters and were cut"
+            problem = Sentence(
+                "{cuts} joined lines were longer than {most} characters and were cut",
+                cuts=self._joiner.cuts,
+                most=MAX_JOINED,
+            )
             self.problems.append(Problem(source, None, problem))
 
     def bare(self, text: str) -> bool:
@@ -86,7 +91,7 @@ class Peeler:
         ahead: list[tuple[str, int, bytes]] = []
         room = _AHEAD_BYTES
         while len(ahead) < _AHEAD and room > 0 and (one := next(raw, None)):
-            ahead.append(one)
+            ahead.append(self._whole(one) if not ahead else one)
             room -= len(one[2])
         for _, _, data in ahead:
             text = strip_lost(strip_codes(data.decode("utf-8", "replace")))
@@ -96,6 +101,12 @@ class Peeler:
             if peeled is not None and peeled.weak:
                 self._trust(peeled)
         return chain(ahead, raw)
+
+    def _whole(self, first: tuple[str, int, bytes]) -> tuple[str, int, bytes]:
+        """Give the first line its envelope back where the file lost it: what is in it may go on in the next line."""
+        source, number, data = first
+        whole = restored(data.decode("utf-8", "replace")) if data.__class__ is bytes else None
+        return first if whole is None else (source, number, whole.encode())
 
     def _ended(self) -> Iterator[Line]:
         """Yield what never ended: the last word of a process.
@@ -108,7 +119,9 @@ class Peeler:
             if self._title(held.names) == usual:
                 yield from self._resume(held)
             else:
-                text = "the piece of a line that never ends has another envelope than most lines; it was left out"
+                text = Sentence(
+                    "the piece of a line that never ends has another envelope than most lines; it was left out"
+                )
                 self.problems.append(Problem(held.source, held.number, text))
 
     def _resume(self, held: Unfinished) -> list[Line]:

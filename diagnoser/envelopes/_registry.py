@@ -62,6 +62,16 @@ def envelopes() -> tuple[Envelope, ...]:
 
 
 @functools.cache
+def _restorers() -> tuple[Callable[[str], str | None], ...]:
+    return tuple(one.restored for one in envelopes() if hasattr(one, "restored"))
+
+
+def restored(text: str) -> str | None:
+    """Return a line that lost the beginning of its envelope with another in its place; None where none is known."""
+    return next((whole for restore in _restorers() if (whole := restore(text)) is not None), None)
+
+
+@functools.cache
 def by_first() -> dict[str, Heads]:
     """Map a line's first character to the heads that can begin so."""
     made: dict[tuple[str, ...], Heads] = {}

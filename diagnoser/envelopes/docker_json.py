@@ -59,6 +59,23 @@ def peel(text: str) -> Peeled | None:
     )
 
 
+def restored(text: str) -> str | None:
+    """Return an object that lost its beginning, with another in its place; None for what is no such rest.
+
+    The cut may have gone through an escape, so that what is left begins with the character that was escaped.
+    """
+    if text[:1] == "{" or '","stream":"' not in text:
+        return None
+    for rest in (text, text[1:]):
+        whole = f'{{"log":"{rest}'
+        try:
+            json.loads(whole)
+        except (ValueError, RecursionError):
+            continue
+        return whole
+    return None
+
+
 def _pod(labels: Any) -> str:
     if not isinstance(labels, dict):
         return ""

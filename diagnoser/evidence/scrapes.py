@@ -29,7 +29,7 @@ class Scrapes:
         self.name = name
         self.pages = pages
         self._values = [_values(page) for page in pages]
-        #: The page on which a label set was first there, and the first page that has its end.
+        #: The page on which a label set was first there, and the first page that lacks nothing.
         self._first: dict[tuple[str, Labels], int] = {}
         self._whole = next((at for at, page in enumerate(pages) if not page.cut), len(pages))
         for at, values in enumerate(self._values):
@@ -66,7 +66,7 @@ def by_server(pages: Sequence[Page]) -> list[Scrapes]:
     for page in pages:
         for server, part in _split(page):
             families.setdefault(server or page.server or _family(page.source), []).append(part)
-    # A page without its end tells some counters of an interval and not the others: no shares can be made of it.
+    # A page without a part tells some counters of an interval and not the others: no shares can be made of it.
     groups = [_ordered([page for page in group if not page.cut] or group) for group in families.values()]
     names = list(families)
     if len(groups) > 1 and all(len(group) == 1 and not group[0].server for group in groups):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.sources import InputError
 from diagnoser.sources.compression import codec_of
@@ -67,7 +68,9 @@ class Cutter:
     def finish(self) -> None:
         """Say what was cut."""
         if self._cuts:
-            text = f"{self._cuts:,} lines longer than {MAX_LINE:,} bytes were cut, this one first"
+            text = Sentence(
+                "{cuts} lines longer than {most} bytes were cut, this one first", cuts=self._cuts, most=MAX_LINE
+            )
             self.problems.append(Problem(self.name, self._first_cut, text))
 
     def _line(self, line: bytes) -> Raw:

@@ -17,6 +17,7 @@ from diagnoser.gap import Gap
 from diagnoser.judging.judge import Judgement
 from diagnoser.judging.loading import Knowledge
 from diagnoser.knowledge.stats_labels import known_labels
+from diagnoser.language import Sentence
 from diagnoser.model import Record
 from diagnoser.observations import Page
 from diagnoser.options import Options
@@ -190,7 +191,11 @@ class Follower:
         told = [intake.told() for intake in self._intakes.values()]
         if told and self._collector.passed_over:
             told[0].problems.append(
-                f"{self._collector.passed_over:,} records of more than {MOST_STREAMS} writers were passed over"
+                Sentence(
+                    "{passed_over} records of more than {most_streams} writers were passed over",
+                    passed_over=self._collector.passed_over,
+                    most_streams=MOST_STREAMS,
+                )
             )
         self._knowledge.matcher.overdue.tell(told)
         return [*told, *self._beside, *self._scraped.values()]

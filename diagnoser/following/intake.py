@@ -12,6 +12,7 @@ from diagnoser.following.cutter import Cutter, Raw
 from diagnoser.formats.ongoing import OngoingReader
 from diagnoser.gap import Gap
 from diagnoser.model import Line, Record
+from diagnoser.session.portions import told
 from diagnoser.session.reading import AHEAD, envelope
 from diagnoser.skimming.cutter import Cutter as Skimmer
 from diagnoser.skimming.cutter import Skipped
@@ -82,8 +83,7 @@ class Intake:
     def told(self) -> Input:
         """Return what could be read of the input so far."""
         problems = [*self.cutter.problems, *self._peeler.problems]
-        texts = [f"line {one.line}: {one.text}" if one.line else one.text for one in problems]
-        return Input(self.name, "log", envelope(self._peeler), self.cutter.lines, self.cutter.bytes, texts)
+        return Input(self.name, "log", envelope(self._peeler), self.cutter.lines, self.cutter.bytes, told(problems))
 
     def _begin(self) -> Iterator[Record | Gap]:
         raw, self._first = self._first or [], None

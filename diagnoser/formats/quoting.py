@@ -25,8 +25,10 @@ _OPENING = lazily(r"[=:] ?\"")
 
 #: A body as a client sent it, by whatever middleware; clients also choose the names of their requests.
 BODY = lazily(r"Added request |[{,] ?(['\"])(?:messages|prompt|input)\1: ?[\[\"']")
-#: Where a file was cut, its first line may be the rest of what a user wrote.
+#: Where a file was cut, its first line may be the rest of what a user wrote: fields of a request behind it, or quotes
+#: and line breaks that were escaped because they stand in quotes.
 REQUEST_REST = lazily(
+    r"\\['\"nrt]|"
     r"\b(?:prompt|text|output)[:=] ?['\"]|['\"], (?:params: SamplingParams\(|sampling_params=|lora_request|input_ids=|"
     r"prompt_token_ids|finish_reason)|'meta_info': "
 )

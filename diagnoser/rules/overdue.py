@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from diagnoser.contracts.findings import Input
+from diagnoser.language import Sentence, phrase
 from diagnoser.model import Record
 from diagnoser.rules.model import EventSpec, Template
 from diagnoser.tables.table import Origin
@@ -14,6 +15,15 @@ from diagnoser.values import dataclass
 TIME_LIMIT = 0.05
 #: Lines on which one pattern may run out of time in one reading: a million such lines would take hours.
 MOST_LINES = 20
+
+_LATE = phrase(
+    "the pattern of the event '{name}' ({place}) took longer than {limit} ms on {lines}: it counts as no match, and "
+    "what needs it may be missing"
+)
+_GIVEN_UP = phrase(
+    "the pattern of the event '{name}' ({place}) took longer than {limit} ms on {lines}, so that it was given up: it "
+    "counts as no match, and what needs it may be missing"
+)
 
 
 @dataclass(slots=True)
@@ -28,13 +38,16 @@ class Late:
     def sentence(self) -> str:
         """Name the event, its place in the rule file and the line."""
         place = self.template.place if self.template.place.file else self.spec.place
-        lines = "one line" if self.count == 1 else f"{self.count} lines"
-        end = ", so that it was given up" if self.count >= MOST_LINES else ""
-        return (
-            f"line {self.first.line}: the pattern of the event '{self.spec.name}' ({place.file}:{place.line}) took "
-            f"longer than {TIME_LIMIT * 1000:.0f} ms on {lines}{end}: it counts as no match, and what needs it may be "
-            "missing"
+        lines = Sentence("one line") if self.count == 1 else Sentence("{count} lines", count=self.count)
+        pattern = _GIVEN_UP if self.count >= MOST_LINES else _LATE
+        text = Sentence(
+            pattern,
+            name=self.spec.name,
+            place=f"{place.file}:{place.line}",
+            limit=f"{TIME_LIMIT * 1000:.0f}",
+            lines=lines,
         )
+        return Sentence("line {line}: {text}", line=str(self.first.line), text=text)
 
 
 class Overdue(dict[int, Late]):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
+from diagnoser.language import Sentence
 from diagnoser.values import dataclass
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class FetchError(Exception):
 
     def __init__(self, text: str, *, late: bool = False, body: bytes = b"") -> None:
         super().__init__(text)
+        self.text = text
         self.late = late
         self.body = body
 
@@ -83,7 +85,7 @@ class Fetcher:
                 target = _within(address, target, location)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise self._said(error) from None
-        raise FetchError("redirects in a circle")
+        raise FetchError(Sentence("redirects in a circle"))
 
     def _pool(self, address: Address) -> Any:
         import urllib3
@@ -104,9 +106,11 @@ class Fetcher:
             blocks.append(block)
             size += len(block)
             if size > self.limits.size:
-                raise FetchError(f"answers with more than {self.limits.size >> 20} MiB")
+                raise FetchError(Sentence("answers with more than {count} MiB", count=self.limits.size >> 20))
             if self._passed() > deadline:
-                raise FetchError(f"the answer was not complete within {self.limits.total:g} s", late=True)
+                raise FetchError(
+                    Sentence("the answer was not complete within {total} s", total=f"{self.limits.total:g}"), late=True
+                )
         told = "content-length" in response.headers or bool(getattr(response, "chunked", False))
         return Answer(b"".join(blocks), told)
 
@@ -117,22 +121,24 @@ class Fetcher:
         cause = error.__cause__ or (error.args[-1] if error.args else None)
         match error:
             case known.NameResolutionError():
-                return FetchError("no such host")
+                return FetchError(Sentence("no such host"))
             case known.ReadTimeoutError():
-                return FetchError(f"nothing was sent for {self.limits.read:g} s", late=True)
+                return FetchError(Sentence("nothing was sent for {read} s", read=f"{self.limits.read:g}"), late=True)
             case known.NewConnectionError():
                 refused = isinstance(cause, ConnectionRefusedError)
                 why = "connection refused: nothing listens there" if refused else _strerror(cause)
                 return FetchError(why or "no connection")
             case known.ConnectTimeoutError():
-                return FetchError(f"no connection within {self.limits.connect:g} s", late=True)
+                return FetchError(
+                    Sentence("no connection within {connect} s", connect=f"{self.limits.connect:g}"), late=True
+                )
             case known.SSLError():
                 return FetchError(_tls(str(cause or error)))
             case known.DecodeError():
-                return FetchError("the compressed answer cannot be read")
+                return FetchError(Sentence("the compressed answer cannot be read"))
             case known.ProtocolError():
-                return FetchError("the connection was closed before the answer was complete")
-        return FetchError(f"cannot be asked: {_strerror(error) or type(error).__name__}")
+                return FetchError(Sentence("the connection was closed before the answer was complete"))
+        return FetchError(Sentence("cannot be asked: {error}", error=_strerror(error) or type(error).__name__))
 
 
 def _strerror(error: object) -> str:
@@ -141,11 +147,11 @@ def _strerror(error: object) -> str:
 
 def _tls(text: str) -> str:
     if "WRONG_VERSION_NUMBER" in text or "wrong version number" in text:
-        return "does not speak TLS: try http://"
+        return Sentence("does not speak TLS: try http://")
     reason = text.partition("certificate verify failed:")[2].partition("(_ssl")[0].strip()
-    return (
-        f"its certificate is not trusted: {reason or 'verification failed'}" if "ertificate" in text else "TLS failed"
-    )
+    if "ertificate" not in text:
+        return Sentence("TLS failed")
+    return Sentence("its certificate is not trusted: {reason}", reason=reason or Sentence("verification failed"))
 
 
 def _within(address: Address, target: str, location: str) -> str:
@@ -154,5 +160,5 @@ def _within(address: Address, target: str, location: str) -> str:
     port = there.port or {"http": 80, "https": 443}.get(there.scheme)
     if (there.scheme, there.hostname, port) != ("https" if address.tls else "http", address.host, address.port):
         shown = there._replace(netloc=there.netloc.rpartition("@")[2]).geturl()
-        raise FetchError(f"redirects to {shown[:200]}, which was not named: not followed")
+        raise FetchError(Sentence("redirects to {shown}, which was not named: not followed", shown=shown[:200]))
     return (there.path or "/") + (f"?{there.query}" if there.query else "")

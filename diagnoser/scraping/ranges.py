@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from diagnoser.knowledge.metricref import key
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Gathered, server_of
 from diagnoser.scraping.address import Address
@@ -67,15 +68,20 @@ class _Asked:
         """Names, then how many series and how often they are scraped, then the samples."""
         names = self._names()
         if not names:
-            raise FetchError("has no metric that rules know under these conditions at that time")
+            raise FetchError(Sentence("has no metric that rules know under these conditions at that time"))
         found = batches(names)
         series = sum(self._count(batch) for batch in found)
         probed = probes(names)
         interval = self._interval(probed)
         step = step_of(self._end - self._start, interval, series, self._asking.step)
         if widened(self._end - self._start, series, self._asking.step or interval):
-            told = f"{series:,} series: looked at every {duration(step)} only"
-            self.problem(f"{told}; a shorter time or narrower match= sees more")
+            self.problem(
+                Sentence(
+                    "{series} series: looked at every {step} only; a shorter time or narrower match= sees more",
+                    series=series,
+                    step=duration(step),
+                )
+            )
         parts = chunks(self._start, self._end, step)
         requests = [(match, *part) for match in self._matches for part in parts]
         matrix = Matrix(self._wanted)
@@ -86,12 +92,16 @@ class _Asked:
                     matrix.add(self._range(selector(batch, match), start, end, step))
             except FetchError as error:
                 matrix.drop(batch)
-                self.problem(f"{batch[0]} and {len(batch) - 1} more metrics: {error}")
+                self.problem(
+                    Sentence(
+                        "{batch} and {count} more metrics: {error}", batch=batch[0], count=len(batch) - 1, error=error
+                    )
+                )
         times = self._times(probed, parts, step)
         self.given.pages = matrix.pages(self.given.name, self._address.server, times)
         self.given.lines = matrix.series
         for text, count in matrix.faults.items():
-            self.problem(f"{count} {text}")
+            self.problem(Sentence("{count} {of_them}", count=count, of_them=text))
 
     def _names(self) -> list[str]:
         names: set[str] = set()
@@ -133,7 +143,7 @@ class _Asked:
                     try:
                         found = self._range(query, start, end, step)
                     except FetchError as error:
-                        self.problem(f"times of scrapes are not known exactly: {error}")
+                        self.problem(Sentence("times of scrapes are not known exactly: {error}", error=error))
                         return {}
                     for one in found:
                         moments = out.setdefault(server_of(labels_of(one) or {}), {})
@@ -155,13 +165,15 @@ class _Asked:
             answer = self._get(self._address, target, "application/json")
         except FetchError as error:
             why = _document(error.body).get("error")
-            raise FetchError(f"the server answered: {str(why)[:200]}" if why else str(error)) from None
+            raise FetchError(
+                Sentence("the server answered: {value}", value=str(why)[:200]) if why else str(error)
+            ) from None
         self.given.bytes += len(answer.body)
         document = _document(answer.body)
         if document.get("status") != "success":
-            raise FetchError("answers, but not as a Prometheus server does: is the path right?")
+            raise FetchError(Sentence("answers, but not as a Prometheus server does: is the path right?"))
         for warning in (document.get("warnings") or ())[:3]:
-            self.problem(f"the server warns: {str(warning)[:200]}")
+            self.problem(Sentence("the server warns: {value}", value=str(warning)[:200]))
         return document.get("data")
 
 

@@ -6,10 +6,12 @@ import io
 from collections.abc import Callable, Sequence
 from math import floor
 
+from diagnoser.language import Sentence, phrase
 from diagnoser.model import Problem
 from diagnoser.observations import Gathered, Page
 from diagnoser.options import UsageError
 from diagnoser.scraping.address import Address
+from diagnoser.scraping.answers import no_page
 from diagnoser.scraping.fetch import Answer, FetchError
 from diagnoser.scraping.world import World
 from diagnoser.sources import Source
@@ -110,7 +112,12 @@ def watch(
             raise
         rounds = plan.scrapes  # those that are missing have a reason that is told
         for one in watched:
-            _tell(one, f"interrupted after {len(one.given.pages)} of {plan.scrapes} scrapes")
+            _tell(
+                one,
+                Sentence(
+                    "interrupted after {count} of {scrapes} scrapes", count=len(one.given.pages), scrapes=plan.scrapes
+                ),
+            )
     finally:
         world.tell("")
     for one in watched:
@@ -155,10 +162,10 @@ def _round(watched: Sequence[_Watched], get: Get, limit: float, wanted: Wanted, 
     clock.check()
     for one, answer in zip(asked, answers, strict=True):
         one.tried += 1
-        began, body = answer or (0.0, FetchError(f"no answer within {limit:g} s", late=True))
+        began, body = answer or (0.0, FetchError(Sentence("no answer within {limit} s", limit=f"{limit:g}"), late=True))
         if isinstance(body, FetchError):
             one.late = one.late + 1 if body.late else 0
-            one.failures[str(body)] = one.failures.get(str(body), 0) + 1
+            one.failures[body.text] = one.failures.get(body.text, 0) + 1
         else:
             one.late = 0
             _take(one, body, clock.at(began), wanted)
@@ -167,7 +174,7 @@ def _round(watched: Sequence[_Watched], get: Get, limit: float, wanted: Wanted, 
 def _take(one: _Watched, answer: Answer, when: float, wanted: Wanted) -> None:
     """Turn an answer into a page: half of one is none, for what it lacks would look like growth later on."""
     source = Source([Part(one.address.name, stream=io.BytesIO(answer.body))])
-    why = _no_page(source, answer)
+    why = no_page(source, answer)
     if why:
         one.failures[why] = one.failures.get(why, 0) + 1
         return
@@ -181,14 +188,15 @@ def _take(one: _Watched, answer: Answer, when: float, wanted: Wanted) -> None:
     one.given.bytes += source.bytes
     one.given.problems += [problem for problem in source.problems if problem not in one.given.problems]
     if not pages:
-        one.failures["a page without samples"] = one.failures.get("a page without samples", 0) + 1
+        why = Sentence("a page without samples")
+        one.failures[why] = one.failures.get(why, 0) + 1
         return
     page = pages[0]
     if len(pages) > 1:
-        _tell(one, "the page repeats its samples; the first of each were taken")
+        _tell(one, Sentence("the page repeats its samples; the first of each were taken"))
     one.samples += sum(map(len, page.samples.values()))
     if one.given_up:
-        _tell(one, f"more than {SAMPLES:,} samples; the rest was not kept")
+        _tell(one, Sentence("more than {samples} samples; the rest was not kept", samples=SAMPLES))
         return
     # A page that is passed on (federation) has times of its own: the same ones again are the same scrape.
     stamp, page.time = page.time, when if page.time is None else page.time
@@ -198,20 +206,13 @@ def _take(one: _Watched, answer: Answer, when: float, wanted: Wanted) -> None:
     one.stamp = stamp
 
 
-def _no_page(source: Source, answer: Answer) -> str:
-    """Say why an answer is no metrics page; "" when it is one."""
-    if not answer.body.strip():
-        return "an empty answer"
-    if source.kind != "metrics":
-        head = source.head().lstrip()
-        if head[:64].lower().startswith(("<!doctype", "<html", "<?xml")):
-            return "a web page, not a metrics page: is the path right?"
-        if source.kind == "json":
-            return "JSON, not a metrics page; a Prometheus server is asked with prom://HOST:PORT"
-        return f"not a metrics page: {head[:40]!r}" if source.kind == "log" else "not a metrics page"
-    if not answer.told and not answer.body.endswith(b"\n"):
-        return "the page ends in the middle of a line"
-    return ""
+_SLOW = phrase("answers were slow: {rounds} of {scrapes} scrapes were taken")
+_BACK = phrase(
+    "the clock of this machine was set back by {jump} between scrapes; times are counted on from the first scrape"
+)
+_FORWARD = phrase(
+    "the clock of this machine was set forward by {jump} between scrapes; times are counted on from the first scrape"
+)
 
 
 def _tell(one: _Watched, text: str) -> None:
@@ -222,12 +223,12 @@ def _tell(one: _Watched, text: str) -> None:
 
 def _conclude(one: _Watched, clock: _Clock, rounds: int, plan: Timing) -> None:
     for text, count in one.failures.items():
-        _tell(one, text if not one.given.pages else f"{count} of {one.tried} scrapes failed: {text}")
+        some = Sentence("{count} of {tried} scrapes failed: {text}", count=count, tried=one.tried, text=text)
+        _tell(one, some if one.given.pages else text)
     if one.late >= PATIENCE and one.given.pages:
-        _tell(one, f"given up after {PATIENCE} scrapes without an answer in time")
+        _tell(one, Sentence("given up after {patience} scrapes without an answer in time", patience=PATIENCE))
     if rounds < plan.scrapes and one.given.pages and not one.given_up:
-        _tell(one, f"answers were slow: {rounds} of {plan.scrapes} scrapes were taken")
+        _tell(one, Sentence(_SLOW, rounds=rounds, scrapes=plan.scrapes))
     for jump in clock.jumps if one.given.pages else ():
-        way = "back" if jump < 0 else "forward"
-        told = "times are counted on from the first scrape"
-        _tell(one, f"the clock of this machine was set {way} by {duration(abs(jump))} between scrapes; {told}")
+        way = _BACK if jump < 0 else _FORWARD
+        _tell(one, Sentence(way, jump=duration(abs(jump))))

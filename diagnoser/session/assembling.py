@@ -29,6 +29,7 @@ from diagnoser.remedies import Context, recommend
 from diagnoser.rules.checklist import over_runs
 from diagnoser.rules.format import render
 from diagnoser.times import stamp
+from diagnoser.values import replace
 
 if TYPE_CHECKING:
     from diagnoser.alerts import Alert
@@ -71,7 +72,7 @@ def report(
         plan=plan,
         unknown=[one for name in unknown if (one := _undecided(name, shown)) is not None],
         unrecognised=_residue(judgements),
-        inputs=list(inputs),
+        inputs=[_said(one, say) for one in inputs],
         rules={"fired": len(fired), "clear": len(clear), "unknown": len(unknown) - beside, "not_applicable": beside},
         odd=odd_ones,
         clear=sorted(clear),
@@ -83,6 +84,10 @@ def _undecided(rule: str, shown: Sequence[Portrait]) -> Unknown | None:
     """Return what the first run says of a rule that could not decide it, rather one that an input would help."""
     said = [one.unknown[rule] for one in shown if rule in one.unknown]
     return min(said, key=lambda one: bool(one.reason), default=None)
+
+
+def _said(one: Input, say: Say) -> Input:
+    return replace(one, problems=[say.again(text) for text in one.problems]) if one.problems else one
 
 
 def answered(alert: Alert, inputs: Sequence[Input], runs: Sequence[Run], say: Say) -> Answered:

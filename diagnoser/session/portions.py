@@ -27,6 +27,7 @@ from diagnoser.gap import Gap
 from diagnoser.judging.loading import Knowledge
 from diagnoser.knowledge.stats_labels import known_labels
 from diagnoser.knowledge.vocabulary import Vocabulary
+from diagnoser.language import Sentence
 from diagnoser.model import Line, Problem, Record
 from diagnoser.options import Options
 from diagnoser.rules.fields import evaluate_fields
@@ -181,11 +182,18 @@ def told_of_collector(collector: Collector, name: str) -> list[Problem]:
     """Say what of a log was more than is kept."""
     found = []
     if collector.passed_over:
-        text = f"{collector.passed_over:,} records of more than {MOST_STREAMS} writers were passed over"
+        text = Sentence(
+            "{passed_over} records of more than {most_streams} writers were passed over",
+            passed_over=collector.passed_over,
+            most_streams=MOST_STREAMS,
+        )
         found.append(Problem(name, None, text))
     if collector.forgotten:
-        lives = f"of more than {collector.most_runs:,} server lifetimes {collector.forgotten:,}"
-        text = f"{lives} in the middle were passed over"
+        text = Sentence(
+            "of more than {most_runs} server lifetimes {forgotten} in the middle were passed over",
+            most_runs=collector.most_runs,
+            forgotten=collector.forgotten,
+        )
         found.append(Problem(name, None, text))
     return found
 
@@ -202,4 +210,9 @@ def input_of(source: Source, envelope: str) -> Input:
 
 def told(problems: Iterable[Problem]) -> list[str]:
     """Write problems as the report shows them."""
-    return [f"line {p.line}: {p.text}" if p.line else p.text for p in problems]
+    return [in_line(p.line, p.text) if p.line else p.text for p in problems]
+
+
+def in_line(line: int, text: str) -> Sentence:
+    """Say of what line something is."""
+    return Sentence("line {line}: {text}", line=str(line), text=text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from diagnoser.contracts.findings import Input
 from diagnoser.envelopes import Peeler
 from diagnoser.evidence import Collector
+from diagnoser.language import Sentence
 from diagnoser.model import Problem, Record, Run
 from diagnoser.observations import Gathered, Measure, Observation, Page
 from diagnoser.session.portions import AHEAD, Kit, Portion, Readers, Window, envelope, input_of, read_log, records, told
@@ -56,7 +57,7 @@ def read(
     for told_of in inputs:
         # Where nobody spoke at all the report says so itself.
         if heard and told_of.kind == "log" and told_of.lines and told_of.name not in heard and not told_of.problems:
-            told_of.problems.append("no line of it is an inference server's: left out")
+            told_of.problems.append(Sentence("no line of it is an inference server's: left out"))
     kit.matcher.overdue.tell(inputs)
     return runs, inputs
 
@@ -97,7 +98,7 @@ def _read_trace(source: Source, collector: Collector, window: Window | None) -> 
     reader = reader_of(source)
     if reader is None:
         if source.state == "ok":
-            text = f"looks like {source.kind}, but is none of the kinds that are read"
+            text = Sentence("looks like {kind}, but is none of the kinds that are read", kind=source.kind)
             source.problems.append(Problem(source.name, None, text))
         return input_of(source, "")
     scrapes = _Scrapes()
@@ -110,7 +111,9 @@ def _read_trace(source: Source, collector: Collector, window: Window | None) -> 
             collector.observe(one, source.name)
             scrapes.count(one)
     if window is not None and untimed:
-        source.problems.append(Problem(source.name, None, "tells no time: --since and --until left nothing of it out"))
+        source.problems.append(
+            Problem(source.name, None, Sentence("tells no time: --since and --until left nothing of it out"))
+        )
     source.kind = reader.NAME
     return scrapes.told(input_of(source, ""))
 

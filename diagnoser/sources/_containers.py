@@ -15,6 +15,7 @@ from contextlib import closing
 from functools import partial
 from typing import IO, cast
 
+from diagnoser.language import Sentence
 from diagnoser.sources.part import BLOCK, Report
 from diagnoser.sources.source import Source
 from diagnoser.values import dataclass
@@ -76,10 +77,10 @@ def _tarred(source: Source, report: Report) -> Iterator[Member]:
     try:
         with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive:
             for info in archive:
-                unfit = "" if info.isdir() or (info.isreg() and not info.issparse()) else "is no plain file"
+                unfit = "" if info.isdir() or (info.isreg() and not info.issparse()) else Sentence("is no plain file")
                 yield Member(info.name, info.isdir(), unfit, partial(_of_tar, archive, info))
     except (*_DAMAGE, ValueError) as error:
-        report(f"the archive is damaged or cut ({error}); what stands before it was read")
+        report(Sentence("the archive is damaged or cut ({error}); what stands before it was read", error=error))
 
 
 def _of_tar(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[bytes]:
@@ -94,21 +95,21 @@ def _of_tar(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[bytes]:
 def _zipped(source: Source, report: Report) -> Iterator[Member]:
     with closing(_seekable(source, report)) as file:
         if (size := _contents_size(file)) > _CONTENTS:
-            report(f"the archive's table of contents takes {size:,} bytes: not read")
+            report(Sentence("the archive's table of contents takes {size} bytes: not read", size=size))
             return
         try:
             archive = zipfile.ZipFile(file)
         except (*_DAMAGE, zipfile.BadZipFile, ValueError, struct.error) as error:
-            report(f"the archive is damaged or cut ({error})")
+            report(Sentence("the archive is damaged or cut ({error})", error=error))
             return
         for info in archive.infolist():
             mode = info.external_attr >> 16
             plain = stat.S_IFMT(mode) in (0, stat.S_IFREG)
-            unfit = "" if plain else "is no plain file"
+            unfit = "" if plain else Sentence("is no plain file")
             if info.flag_bits & 1:
-                unfit = "is encrypted"
+                unfit = Sentence("is encrypted")
             elif info.compress_type not in _PACKED:
-                unfit = "is packed in a way that is not read"
+                unfit = Sentence("is packed in a way that is not read")
             folder = info.filename.endswith("/")  # ``is_dir`` raises where a member has no name
             yield Member(info.filename, folder, "" if folder else unfit, partial(_of_zip, archive, info))
 
@@ -131,7 +132,7 @@ def _seekable(source: Source, report: Report) -> IO[bytes]:
     for block in source.blocks():
         size += len(block)
         if size > _MOST_ZIP:
-            report(f"more than {_MOST_ZIP:,} bytes; the rest was not read")
+            report(Sentence("more than {most} bytes; the rest was not read", most=_MOST_ZIP))
             break
         copy.write(block)
     return copy

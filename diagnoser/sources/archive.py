@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.sources.names import worth_opening
 from diagnoser.sources.part import BLOCK, Part
@@ -46,10 +47,14 @@ def unpacked(source: Source, bare: bool) -> Iterator[Source]:
         inner = Source(parts)
         if inner.kind == "archive":
             inner.state = "binary"
-            inner.problems.append(Problem(inner.name, None, f"{inner.name} is an archive in an archive: not read"))
+            inner.problems.append(
+                Problem(inner.name, None, Sentence("{name} is an archive in an archive: not read", name=inner.name))
+            )
         yield inner
     if not reading.parts:
-        source.problems.append(Problem(source.name, None, f"{source.name}: no logs nor measurements in this archive"))
+        source.problems.append(
+            Problem(source.name, None, Sentence("{name}: no logs nor measurements in this archive", name=source.name))
+        )
     if source.problems:
         source.state = "binary"
         yield source
@@ -70,14 +75,14 @@ class _Reading:
         problem = partial(self._problem, source.name)
         for count, member in enumerate(members(source, problem)):
             if count >= MOST_MEMBERS:
-                problem(f"more than {MOST_MEMBERS:,} members; the rest was not read")
+                problem(Sentence("more than {most} members; the rest was not read", most=MOST_MEMBERS))
                 break
             if self._room <= 0:
-                problem(f"more than {MOST_BYTES:,} bytes; the rest was not read")
+                problem(Sentence("more than {most} bytes; the rest was not read", most=MOST_BYTES))
                 break
             self._take(member)
         if self._passed > _TOLD:
-            problem(f"{self._passed - _TOLD:,} more members could not be read")
+            problem(Sentence("{count} more members could not be read", count=self._passed - _TOLD))
 
     def _take(self, member: Member) -> None:
         path = PurePosixPath(member.name.replace("\\", "/"))
@@ -85,9 +90,9 @@ class _Reading:
             return
         why = member.unfit
         if path.is_absolute() or ".." in path.parts:
-            why = "its name leads out of the archive"
+            why = Sentence("its name leads out of the archive")
         elif member.name in self._seen:
-            why = "it is there twice"
+            why = Sentence("it is there twice")
         if why:
             self._pass_over(member.name, why)
             return
@@ -119,7 +124,7 @@ class _Reading:
     def _pass_over(self, name: str, why: str) -> None:
         self._passed += 1
         if self._passed <= _TOLD:
-            self._problem(self._source.name, f"{name}: {why}")
+            self._problem(self._source.name, Sentence("{one}: {other}", one=name, other=why))
 
     def _problem(self, name: str, text: str) -> None:
         self._source.problems.append(Problem(name, None, text))

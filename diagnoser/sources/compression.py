@@ -7,6 +7,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from diagnoser.language import Sentence
+
 if TYPE_CHECKING:
     import zstandard
 
@@ -172,24 +174,52 @@ def decompress(blocks: Iterator[bytes], codec: str, report: Callable[[str], None
             if not data:
                 return
             if codec_of(data) != codec:
-                report(f"{codec} data is followed by something else at byte {taken - len(data):,}; it was not read")
+                report(
+                    Sentence(
+                        "{codec} data is followed by something else at byte {count}; it was not read",
+                        codec=codec,
+                        count=taken - len(data),
+                    )
+                )
                 return
             decoder, own_error = make()
         elif decoder.needs_input and not data:
             data = next(blocks, b"")
             taken += len(data)
             if not data:
-                report(f"{codec} data is cut at byte {taken:,}; read up to there ({given:,} bytes of text)")
+                report(
+                    Sentence(
+                        "{codec} data is cut at byte {taken}; read up to there ({given} bytes of text)",
+                        codec=codec,
+                        taken=taken,
+                        given=given,
+                    )
+                )
                 return
         try:
             out = decoder.decompress(data, STEP)
         except (own_error, OSError, EOFError, ValueError, MemoryError) as error:
-            report(f"{codec} data is damaged near byte {taken:,} ({error}); read up to there ({given:,} bytes of text)")
+            report(
+                Sentence(
+                    "{codec} data is damaged near byte {taken} ({error}); read up to there ({given} bytes of text)",
+                    codec=codec,
+                    taken=taken,
+                    error=error,
+                    given=given,
+                )
+            )
             return
         data = b""
         given += len(out)
         if given > MAX_TOTAL or given > max(RATIO_FREE, taken * MAX_RATIO):
-            report(f"{codec} data grows to more than {given:,} bytes from {taken:,}; the rest was not read")
+            report(
+                Sentence(
+                    "{codec} data grows to more than {given} bytes from {taken}; the rest was not read",
+                    codec=codec,
+                    given=given,
+                    taken=taken,
+                )
+            )
             return
         for at in range(0, len(out), STEP):
             yield out[at : at + STEP]

@@ -6,20 +6,21 @@ import json
 import re
 from typing import Any
 
+from diagnoser.language import Sentence
 from diagnoser.patterns import lazily
 
 #: Files that are never text, by their first bytes, with what to tell the person.
 _BINARY = {
-    b"\x7fELF": "an ELF program",
-    b"\x89PNG": "a PNG image",
-    b"\xff\xd8\xff": "a JPEG image",
-    b"%PDF-": "a PDF document",
-    b"GGUF": "GGUF model weights",
-    b"\x93NUMPY": "a NumPy array",
-    b"\x80\x02": "a pickle",
-    b"\x80\x04\x95": "a pickle",
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive: unpack it first",
-    b"LPKSHHRH": "a binary systemd journal: export it with journalctl -o json",
+    b"\x7fELF": Sentence("binary: an ELF program"),
+    b"\x89PNG": Sentence("binary: a PNG image"),
+    b"\xff\xd8\xff": Sentence("binary: a JPEG image"),
+    b"%PDF-": Sentence("binary: a PDF document"),
+    b"GGUF": Sentence("binary: GGUF model weights"),
+    b"\x93NUMPY": Sentence("binary: a NumPy array"),
+    b"\x80\x02": Sentence("binary: a pickle"),
+    b"\x80\x04\x95": Sentence("binary: a pickle"),
+    b"7z\xbc\xaf\x27\x1c": Sentence("binary: a 7z archive: unpack it first"),
+    b"LPKSHHRH": Sentence("binary: a binary systemd journal: export it with journalctl -o json"),
 }
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR, _TAR_AT = b"ustar", 257
@@ -86,7 +87,7 @@ def sniff(head: bytes) -> tuple[str, str, str]:
     "unknown"; ``state`` is "ok", "empty" or "binary". The reason is "" when the state is "ok".
     """
     if not head.strip(b" \t\r\n"):
-        return "unknown", "empty", "empty: nothing was written to it"
+        return "unknown", "empty", Sentence("empty: nothing was written to it")
     if head.startswith(b"SQLite format 3\0"):
         return "sqlite", "ok", ""
     if head.startswith(_ZIP) or head[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
@@ -96,7 +97,7 @@ def sniff(head: bytes) -> tuple[str, str, str]:
         return "unknown", "binary", reason
     text = head.decode("utf-8", "replace").replace("\0", "").lstrip()
     if not text:
-        return "unknown", "empty", "empty: there is nothing but blanks in it"
+        return "unknown", "empty", Sentence("empty: there is nothing but blanks in it")
     lines = [line.rstrip("\r") for line in text.split("\n")]
     if len(lines) > 1:
         del lines[-1]  # probably cut
@@ -127,15 +128,15 @@ def _binary(head: bytes) -> str:
     """Say what kind of binary ``head`` is; "" for text."""
     for magic, what in _BINARY.items():
         if head.startswith(magic):
-            return f"binary: {what}"
+            return what
     # A safetensors file starts with the length of its JSON header.
     if head[8:10] == b'{"' and b"\0" in head[:8]:
-        return "binary: safetensors model weights"
+        return Sentence("binary: safetensors model weights")
     # NULs at the start are the hole that copy-and-truncate rotation leaves.
     body = head.lstrip(b"\0")
     strange = len(body) - len(body.translate(None, _CONTROL)) + body.decode("utf-8", "replace").count("�")
     if not body or strange > max(4, len(body) * _MAX_STRANGE):
-        return "binary: not text"
+        return Sentence("binary: not text")
     return ""
 
 

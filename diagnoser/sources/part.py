@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path, PurePath, PurePosixPath
 from typing import BinaryIO
 
+from diagnoser.language import Sentence
 from diagnoser.sources import compression
 
 #: Bytes of one read, and the longest line that is kept.
@@ -75,7 +76,7 @@ class Part:
             try:
                 yield from self._content(BLOCK, report)
             except OSError as error:  # gone since it was looked at
-                report(f"cannot read {self.name}: {error.strerror or error}")
+                report(Sentence("cannot read {name}: {error}", name=self.name, error=error.strerror or error))
             return
         started, peeked = self._started, self._peeked
         self._started, self._peeked = iter(()), []
@@ -139,11 +140,16 @@ class Part:
                 done = self.done = done + len(block)
                 yield block
             if done < promised:
-                report(f"the file became shorter while it was read: {promised - done:,} bytes of it were not seen")
+                report(
+                    Sentence(
+                        "the file became shorter while it was read: {count} bytes of it were not seen",
+                        count=promised - done,
+                    )
+                )
         except OSError as error:
             if not done:
                 raise
-            report(f"reading stopped at byte {done:,}: {error.strerror or error}")
+            report(Sentence("reading stopped at byte {done}: {error}", done=done, error=error.strerror or error))
         finally:
             if self.path is not None or self._opener is not None:
                 stream.close()

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.sources.kinds import sniff
 from diagnoser.sources.part import BLOCK, Part
@@ -39,7 +40,13 @@ class Source:
                 head = part.peek(told.append)
                 kind, state, reason = sniff(head)
             except OSError as error:
-                self.problems.append(Problem(part.name, None, f"cannot read {part.name}: {error.strerror or error}"))
+                self.problems.append(
+                    Problem(
+                        part.name,
+                        None,
+                        Sentence("cannot read {name}: {error}", name=part.name, error=error.strerror or error),
+                    )
+                )
                 continue
             if state == "ok":
                 self.parts.append(part)
@@ -48,7 +55,11 @@ class Source:
                 self.state = "ok"
             else:
                 # What is damaged from its first byte on is not "empty".
-                text = f"{part.name}: {told[0]}" if told else f"{part.name} is {reason}"
+                text = (
+                    Sentence("{one}: {other}", one=part.name, other=told[0])
+                    if told
+                    else Sentence("{name} is {reason}", name=part.name, reason=reason)
+                )
                 self.problems.append(Problem(part.name, None, text))
                 if self.state != "ok":
                     self.state = state
@@ -100,7 +111,9 @@ class Source:
         for block in self.blocks():
             kept.append(block)
             if self.bytes > limit:
-                self._problem(self.name, None, f"larger than {limit:,} bytes; the rest was not read")
+                self._problem(
+                    self.name, None, Sentence("larger than {limit} bytes; the rest was not read", limit=limit)
+                )
                 return b"".join(kept)[:limit]
         return b"".join(kept)
 
@@ -157,7 +170,11 @@ class Source:
                 first_cut = first_cut or number
             yield name, number, tail + b"\n"
         if cuts:
-            self._problem(name, first_cut, f"{cuts:,} lines longer than {MAX_LINE:,} bytes were cut, this one first")
+            self._problem(
+                name,
+                first_cut,
+                Sentence("{cuts} lines longer than {most} bytes were cut, this one first", cuts=cuts, most=MAX_LINE),
+            )
 
     def _problem(self, name: str, line: int | None, text: str) -> None:
         problem = Problem(name, line, text)

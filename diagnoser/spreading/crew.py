@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from typing import Any, TypeVar
 
+from diagnoser.language import Sentence
 from diagnoser.values import dataclass
 
 #: Tasks in flight for each worker: one at work, one that waits for it.
@@ -107,14 +108,14 @@ class Crew:
         deaths = 0
         for place, task in suspects:
             if deaths >= HOPELESS:
-                yield place, Lost("no worker lives long enough to read it")
+                yield place, Lost(Sentence("no worker lives long enough to read it"))
                 continue
             try:
                 result = self._workers().submit(function, *task).result()
             except BrokenExecutor:
                 self._drop()
                 deaths += 1
-                yield place, Lost("its worker process ended twice over it (out of memory?)")
+                yield place, Lost(Sentence("its worker process ended twice over it (out of memory?)"))
             except (Exception, CancelledError) as error:
                 yield place, Lost(told(error))
             else:

@@ -12,6 +12,7 @@ from diagnoser.evidence.taken import Taken
 from diagnoser.judging.judge import Judgement, judge
 from diagnoser.judging.loading import Knowledge
 from diagnoser.judging.settling import context, settle
+from diagnoser.language import Sentence
 from diagnoser.model import Run
 from diagnoser.options import Options
 from diagnoser.portraits.portrait import Portrait
@@ -40,7 +41,9 @@ def read_logs(
         at = places[number]
         if isinstance(result, Lost):
             name = sources[at].name
-            result = Portion(Taken([], [], set()), Input(name, "log", "", 0, 0, [f"not read: {result.why}"]))
+            result = Portion(
+                Taken([], [], set()), Input(name, "log", "", 0, 0, [Sentence("not read: {why}", why=result.why)])
+            )
         portions[at] = result
         # What was found wrong when the input was looked at first is known here only.
         before = [problem.text for problem in sources[at].problems]

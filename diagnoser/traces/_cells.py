@@ -6,6 +6,8 @@ import csv
 import re
 from functools import lru_cache
 
+from diagnoser.language import Sentence
+
 #: What the tools write where a card cannot tell.
 _MISSING = frozenset({"", "-", "n/a", "na", "nan", "none", "unknown", "err!", "unsupported", "not supported"})
 _WORDS = {
@@ -47,18 +49,20 @@ def number(cell: str, unit: str) -> float | None:
         try:
             return float(int(lower[:20], 16))
         except ValueError:
-            raise CellError(f"{_short(text)} is no number") from None
+            raise CellError(Sentence("{text} is no number", text=_short(text))) from None
     found = _NUMBER.fullmatch(text)
     if found is None:
         if _DECIMAL_COMMA.fullmatch(text):
-            raise CellError(f"{_short(text)} has a decimal comma; numbers are read with a decimal point only")
-        raise CellError(f"{_short(text)} is no number")
+            raise CellError(
+                Sentence("{text} has a decimal comma; numbers are read with a decimal point only", text=_short(text))
+            )
+        raise CellError(Sentence("{text} is no number", text=_short(text)))
     factor = _FACTORS.get((found[2] or unit).lower())
     if factor is None:
-        raise CellError(f"{_short(text)} is in a unit that is not known")
+        raise CellError(Sentence("{text} is in a unit that is not known", text=_short(text)))
     value = float(found[1]) * factor
     if not abs(value) <= MOST:
-        raise CellError(f"{_short(text)} is beyond any card")
+        raise CellError(Sentence("{text} is beyond any card", text=_short(text)))
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Claim, Measure
 from diagnoser.tables.table import Group, Origin, Places
@@ -68,7 +69,9 @@ class Cards:
                 yield Claim(self._writer, name, value, origin, text)
         yield from self._problems
         if self._faults > TOLD:
-            yield Problem(self._source, None, f"{self._faults - TOLD:,} more lines could not be read")
+            yield Problem(
+                self._source, None, Sentence("{count} more lines could not be read", count=self._faults - TOLD)
+            )
 
 
 def reasons(mask: float, prefix: str) -> dict[str, float]:

@@ -11,6 +11,7 @@ from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any, Protocol
 
 from diagnoser.knowledge.yamlfile import Document, YamlError, documents
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.values import dataclass
 
@@ -82,7 +83,11 @@ def things(source: str, content: str) -> Iterator[Thing | Problem]:
             continue
         for thing in _unrolled(one):
             if count >= MOST_OBJECTS:
-                yield Problem(source, None, f"more than {MOST_OBJECTS:,} objects; the rest was passed over")
+                yield Problem(
+                    source,
+                    None,
+                    Sentence("more than {most} objects; the rest was passed over", most=MOST_OBJECTS),
+                )
                 return
             count += 1
             yield thing
@@ -149,7 +154,7 @@ def _json_documents(source: str, content: str) -> Iterator[Thing | Problem]:
         except (ValueError, RecursionError) as error:
             damage = getattr(error, "pos", at)
             line = content.count("\n", 0, damage) + 1
-            yield Problem(source, line, "is no whole JSON from here on; what stands before it was read")
+            yield Problem(source, line, Sentence("is no whole JSON from here on; what stands before it was read"))
             closed, end = _closed(content[:damage] if damage > at else content, at), len(content)
             try:
                 value, _ = decoder.raw_decode(closed, at)
@@ -209,7 +214,7 @@ def _yaml_documents(source: str, content: str) -> Iterator[Thing | Problem]:
                 yield Thing(document.data, _YamlPlaces(document))
             lines = document.root.end_mark.line if document.root is not None else lines
     except YamlError as error:
-        yield Problem(source, error.line, f"is no YAML from here on: {error.text}"[:200])
+        yield Problem(source, error.line, Sentence("is no YAML from here on: {error}", error=error.text[:170]))
         # A block text that was cut is whole up to the line before.
         kept = content.split("\n")[lines : max(error.line - 1, lines)]
         try:

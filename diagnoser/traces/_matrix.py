@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from diagnoser.knowledge.metricref import key
+from diagnoser.language import Sentence
 from diagnoser.observations import Exposed, Page, server_of
 from diagnoser.traces.base import Wanted
 
@@ -40,7 +41,7 @@ class Matrix:
         for at, one in enumerate(result if isinstance(result, list) else []):
             labels = labels_of(one)
             if labels is None:
-                self._fault("series without labels")
+                self._fault(Sentence("series without labels"))
                 continue
             self.series += 1
             self._series(labels, one, lines[at] if at < len(lines) else self.series)
@@ -68,17 +69,19 @@ class Matrix:
     def _series(self, labels: dict[str, str], one: Mapping[str, Any], line: int) -> None:
         name = labels.pop("__name__", "")
         if not name:
-            self._fault("series without the name of a metric: save the metric itself, not a function of it")
+            self._fault(Sentence("series without the name of a metric: save the metric itself, not a function of it"))
         elif not self._wanted(key(name)):
             self.others += 1
         elif "histogram" in one or "histograms" in one:
-            self._fault("native histograms, which are not read: classic ones (_bucket) are")
+            self._fault(Sentence("native histograms, which are not read: classic ones (_bucket) are"))
         else:
             text = name + "{" + ", ".join(f'{label}="{value}"' for label, value in labels.items()) + "}"
             moments = self._pages.setdefault(server_of(labels), {})
             for moment, value, said in points(one):
                 if self.samples >= MOST:
-                    self._fault(f"series beyond {MOST:,} samples were passed over: choose a longer step")
+                    self._fault(
+                        Sentence("series beyond {most} samples were passed over: choose a longer step", most=MOST)
+                    )
                     return
                 self.samples += 1
                 exposed = Exposed(labels, value, line, f"{text[:TEXT]} {said}")
@@ -139,11 +142,11 @@ def results(value: object) -> Iterator[tuple[object, str]]:
 
 def _result(value: object) -> tuple[object, str]:
     if not isinstance(value, dict):
-        return [], "no answer of a Prometheus server"
+        return [], Sentence("no answer of a Prometheus server")
     if value.get("status") == "error":
-        return [], f"the server answered: {str(value.get('error'))[:200]}"
+        return [], Sentence("the server answered: {value}", value=str(value.get("error"))[:200])
     data = value.get("data", value)
     kind = data.get("resultType") if isinstance(data, dict) else None
     if kind not in ("matrix", "vector"):
-        return [], f"expected a matrix or a vector, not {str(kind)[:40]}"
+        return [], Sentence("expected a matrix or a vector, not {kind}", kind=str(kind)[:40])
     return data.get("result"), ""

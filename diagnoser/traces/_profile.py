@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import exp, inf, log
 
 from diagnoser.knowledge.kernels import kernel_names
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Claim, Measure, Observation
 from diagnoser.tables.table import Origin
@@ -19,11 +20,11 @@ HIDDEN = 0.1
 #: Characters kept of the name of a GPU.
 GPU = 80
 
-GRAPHS = (
+GRAPHS = Sentence(
     "the kernels inside CUDA graphs were not recorded, so shares of kernels are left out; "
     "profile again with nsys profile --cuda-graph-trace=node"
 )
-STACKS = (
+STACKS = Sentence(
     "Python stacks were recorded, which slows the host, so gaps between kernels are left out; "
     "profile again without them (vLLM torch_profiler_with_stack, SGLang with_stack)"
 )
@@ -80,7 +81,11 @@ class Profile:
         if self.stacks:
             yield Problem(origin.source, None, STACKS)
         if self.work.left_out:
-            text = f"gaps were looked for between {len(self.work):,} kernels; {self.work.left_out:,} more were too many"
+            text = Sentence(
+                "gaps were looked for between {count} kernels; {left_out} more were too many",
+                count=len(self.work),
+                left_out=self.work.left_out,
+            )
             yield Problem(origin.source, None, text)
 
     def _measure(self, writer: str, origin: Origin) -> Measure | None:

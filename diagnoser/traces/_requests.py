@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from diagnoser.language import Sentence
 from diagnoser.observations import Measure
 from diagnoser.tables.table import Origin
 from diagnoser.traces._moments import moment
@@ -39,7 +40,7 @@ def _scale(rows: Sequence[Mapping[str, str]], units: Mapping[str, str]) -> dict[
 def taken(rows: Sequence[Mapping[str, str]], units: Mapping[str, str]) -> str:
     """Say what columns without a unit were taken for."""
     bare = next(kind for kind in TIMES if kind in units and not units[kind])
-    return "taken for milliseconds" if _scale(rows, units)[bare] < 1 else "taken for seconds"
+    return Sentence("taken for milliseconds") if _scale(rows, units)[bare] < 1 else Sentence("taken for seconds")
 
 
 def _good(row: Mapping[str, str]) -> bool:

@@ -8,6 +8,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Claim, Measure, Observation, Requests, Scatter
 from diagnoser.sources import Source
@@ -131,12 +132,18 @@ def documents(source: Source) -> Iterator[tuple[int, Any] | Problem]:
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            yield Problem(source.name, line, f"not JSON that can be read to its end ({str(error)[:80]})")
+            yield Problem(
+                source.name, line, Sentence("not JSON that can be read to its end ({value})", value=str(error)[:80])
+            )
             return
         yield line, value
         line += text.count("\n", at, end)
         at = end
-    yield Problem(source.name, line, f"more than {MOST_RESULTS:,} results; the rest was not read")
+    yield Problem(
+        source.name,
+        line,
+        Sentence("more than {most} results; the rest was not read", most=MOST_RESULTS),
+    )
 
 
 def search(data: Any, names: Sequence[str], depth: int = DEPTH) -> Any:

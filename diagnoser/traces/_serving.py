@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -29,7 +30,7 @@ def results(source: Source, make: Callable[[Mapping[str, Any], Origin], Result])
             if isinstance(data, dict) and number(data.get("duration")) is not None:
                 yield from make(data, Origin(source.name, line)).observations()
             else:
-                yield Problem(source.name, line, "no result of a benchmark: it tells no duration")
+                yield Problem(source.name, line, Sentence("no result of a benchmark: it tells no duration"))
 
 
 def plain(data: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, float]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -74,7 +75,7 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         if isinstance(data, dict):
             yield from _summary(data, Origin(source.name, line)).observations()
         else:
-            yield Problem(source.name, line, "no summary of AIPerf: expected an object of metrics")
+            yield Problem(source.name, line, Sentence("no summary of AIPerf: expected an object of metrics"))
 
 
 def _summary(data: Mapping[str, Any], origin: Origin) -> Result:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -60,16 +61,22 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         if not isinstance(record, dict) or not isinstance(record.get("metadata"), dict):
             faults += 1
             if faults <= 3:
-                yield Problem(part, line, "no record of a request: expected an object with metadata and metrics")
+                yield Problem(
+                    part, line, Sentence("no record of a request: expected an object with metadata and metrics")
+                )
             continue
         if record["metadata"].get("benchmark_phase") == "warmup":
             continue
         if len(rows) >= MOST_REQUESTS:
-            yield Problem(part, line, f"more than {MOST_REQUESTS:,} requests; the rest was not read")
+            yield Problem(
+                part,
+                line,
+                Sentence("more than {most} requests; the rest was not read", most=MOST_REQUESTS),
+            )
             break
         rows.append(_row(record))
     if faults > 3:
-        yield Problem(source.name, None, f"{faults - 3:,} more lines are no records")
+        yield Problem(source.name, None, Sentence("{count} more lines are no records", count=faults - 3))
     if not rows:
         return
     units = dict.fromkeys((*_TIMES, "start"), "s")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -99,7 +100,11 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
                 yield from _result(table, before, origin)
             table, origin, found = {_CELLS: {}}, Origin(part, line), found + 1
             if found > MOST_RESULTS:
-                yield Problem(part, line, f"more than {MOST_RESULTS:,} results; the rest was not read")
+                yield Problem(
+                    part,
+                    line,
+                    Sentence("more than {most} results; the rest was not read", most=MOST_RESULTS),
+                )
                 return
         elif table is None:
             _note(before, text[:_LONG])
@@ -109,10 +114,14 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         elif (cell := _CELL.match(row)) is not None:
             _take(table, cell[1], cell[2])
     if table:
-        yield Problem(origin.source, origin.line, "the table of results has no end: it counts as far as it goes")
+        yield Problem(
+            origin.source, origin.line, Sentence("the table of results has no end: it counts as far as it goes")
+        )
         yield from _result(table, before, origin)
     elif not found:
-        yield Problem(source.name, 1, "a benchmark's output without its table of results: it was cut or did not end")
+        yield Problem(
+            source.name, 1, Sentence("a benchmark's output without its table of results: it was cut or did not end")
+        )
 
 
 def _note(before: dict[str, Any], text: str) -> None:
@@ -148,7 +157,9 @@ def _result(table: dict[str, Any], before: dict[str, Any], origin: Origin) -> It
     data = {**before, **table}
     if number(data.get("duration")) is None and number(data.get("completed")) is None:
         yield Problem(
-            origin.source, origin.line, "no result of a benchmark: the table has neither duration nor requests"
+            origin.source,
+            origin.line,
+            Sentence("no result of a benchmark: the table has neither duration nor requests"),
         )
         return
     reader = sglang_bench if _SGLANG & table.keys() else vllm_bench

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -57,13 +58,13 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         line, report = one
         benchmarks = report.get("benchmarks") if isinstance(report, dict) else None
         if not isinstance(benchmarks, list):
-            yield Problem(source.name, line, "no report of GuideLLM: it has no list of benchmarks")
+            yield Problem(source.name, line, Sentence("no report of GuideLLM: it has no list of benchmarks"))
             continue
         for data in benchmarks[:1000]:
             if isinstance(data, dict) and isinstance(data.get("metrics"), dict):
                 yield from _result(data, report, Origin(source.name, line)).observations()
             else:
-                yield Problem(source.name, line, "a benchmark without metrics")
+                yield Problem(source.name, line, Sentence("a benchmark without metrics"))
 
 
 def _result(data: Mapping[str, Any], report: Mapping[str, Any], origin: Origin) -> Result:

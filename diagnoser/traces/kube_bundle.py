@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -34,7 +35,7 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     try:
         manifest = json.loads(source.content(MOST))
     except (ValueError, RecursionError):
-        yield Problem(source.name, None, "is no whole manifest: what could not be collected is not known")
+        yield Problem(source.name, None, Sentence("is no whole manifest: what could not be collected is not known"))
         return
     missing = manifest.get("not_collected")
     told = missing if isinstance(missing, list) else []
@@ -42,9 +43,12 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         if isinstance(one, dict):
             yield Problem(source.name, None, _said(one))
     if len(told) > TOLD:
-        yield Problem(source.name, None, f"{len(told) - TOLD} more could not be collected")
+        yield Problem(source.name, None, Sentence("{count} more could not be collected", count=len(told) - TOLD))
 
 
 def _said(one: dict[str, Any]) -> str:
     what, why, by_hand = (str(one.get(key) or "")[:TEXT] for key in ("what", "why", "by_hand"))
-    return f"not collected: {what or 'something'}: {why or 'no reason'}" + (f"; by hand: {by_hand}" if by_hand else "")
+    told = {"what": what or Sentence("something"), "why": why or Sentence("no reason")}
+    if by_hand:
+        return Sentence("not collected: {what}: {why}; by hand: {by_hand}", by_hand=by_hand, **told)
+    return Sentence("not collected: {what}: {why}", **told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -43,7 +44,11 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         line = raw[:65_536].decode("utf-8", "replace").rstrip("\r").expandtabs(8)
         if _BEGINS.match(line) or not pages:
             if len(pages) >= _MOST_PAGES:
-                yield Problem(source.name, number, f"more than {_MOST_PAGES:,} pods; the rest was passed over")
+                yield Problem(
+                    source.name,
+                    number,
+                    Sentence("more than {most} pods; the rest was passed over", most=_MOST_PAGES),
+                )
                 break
             pages.append(Page(number))
         pages[-1].take(number, line)

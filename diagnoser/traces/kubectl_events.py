@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -60,7 +61,7 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         if happening is None:
             faults += 1
             if faults <= _TOLD:
-                yield Problem(name, number, "no row of a table of events")
+                yield Problem(name, number, Sentence("no row of a table of events"))
             continue
         said = tell_event(happening, source.name)
         yield from said.said if said is not None else ()

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -62,7 +63,7 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     try:
         tables = open_tables(source)
     except (sqlite3.Error, OSError, MemoryError) as error:
-        yield Problem(source.name, None, f"cannot be opened as an SQLite file: {error}")
+        yield Problem(source.name, None, Sentence("cannot be opened as an SQLite file: {error}", error=error))
         return
     profile = Profile()
     try:
@@ -75,7 +76,11 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
 def _read(name: str, tables: Tables, profile: Profile) -> Iterator[Problem]:
     if not tables.columns(KERNELS) and not tables.columns(GRAPHS):
         yield Problem(
-            name, None, f"no table {KERNELS}: no kernels were recorded, or this is no export of Nsight Systems"
+            name,
+            None,
+            Sentence(
+                "no table {kernels}: no kernels were recorded, or this is no export of Nsight Systems", kernels=KERNELS
+            ),
         )
     steps: tuple[tuple[str, Callable[[Tables, Profile], str]], ...] = (
         (KERNELS, _kernels),
@@ -91,18 +96,20 @@ def _read(name: str, tables: Tables, profile: Profile) -> Iterator[Problem]:
         try:
             said = step(tables, profile)
         except (sqlite3.Error, OverflowError, MemoryError) as error:
-            said = f"reading stopped: {error}; what was read before counts, but for gaps between kernels"
+            said = Sentence(
+                "reading stopped: {error}; what was read before counts, but for gaps between kernels", error=error
+            )
             # A damaged table has holes, and a hole is not an idle GPU.
             profile.complete = False
         if said:
-            yield Problem(name, None, f"table {table}: {said}")
+            yield Problem(name, None, Sentence("table {table}: {said}", table=table, said=said))
 
 
 def _kernels(tables: Tables, profile: Profile) -> str:
     columns = tables.columns(KERNELS)
     label = next((one for one in ("demangledName", "shortName", "mangledName", "name") if one in columns), "")
     if not {"start", "end"} <= columns or not label:
-        return "lacks the columns start, end, demangledName"
+        return Sentence("lacks the columns start, end, demangledName")
     device = "deviceId" if "deviceId" in columns else "0"
     # Names are asked for once each; until the rows are through they stand as numbers.
     waiting: dict[Any, dict[int, int]] = {}
@@ -125,7 +132,7 @@ def _kernels(tables: Tables, profile: Profile) -> str:
             name = ident if isinstance(ident, str) else names.get(ident, "")
             for length, times in lengths.items():
                 profile.kernel(name, length * times * TICK, length * TICK, times)
-    return f"only the first {ROWS:,} rows were read" if count >= ROWS else ""
+    return Sentence("only the first {rows} rows were read", rows=ROWS) if count >= ROWS else ""
 
 
 def _rounded(length: int) -> int:
@@ -159,7 +166,7 @@ def _device(tables: Tables, profile: Profile) -> str:
 def _graphs(tables: Tables, profile: Profile) -> str:
     columns = tables.columns(GRAPHS)
     if not {"start", "end"} <= columns:
-        return "lacks the columns start, end"
+        return Sentence("lacks the columns start, end")
     device = "deviceId" if "deviceId" in columns else "0"
     for start, end, gpu in tables.rows(f'SELECT start, "end", {device} FROM {GRAPHS} LIMIT {ROWS}'):
         if _whole(start) and _whole(end) and _whole(gpu):
@@ -170,7 +177,7 @@ def _graphs(tables: Tables, profile: Profile) -> str:
 def _copies(tables: Tables, profile: Profile, table: str) -> str:
     columns = tables.columns(table)
     if not {"start", "end"} <= columns:
-        return "lacks the columns start, end"
+        return Sentence("lacks the columns start, end")
     device = "deviceId" if "deviceId" in columns else "0"
     profile.copy(0)
     for start, end, gpu in tables.rows(f'SELECT start, "end", {device} FROM {table} LIMIT {ROWS}'):
@@ -183,7 +190,7 @@ def _copies(tables: Tables, profile: Profile, table: str) -> str:
 def _calls(tables: Tables, section: Section, table: str) -> str:
     columns = tables.columns(table)
     if not {"start", "end", "nameId"} <= columns:
-        return "lacks the columns start, end, nameId"
+        return Sentence("lacks the columns start, end, nameId")
     query = (
         f'SELECT nameId, count(*), sum("end" - start) FROM {table} WHERE "end" > start GROUP BY nameId LIMIT {GROUPS}'
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -69,13 +70,15 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
         if reading is None:
             reading = _Profiled(row)
         if not reading.take(row, kind) and len(faults) < TOLD:
-            faults.append(Problem(row.part, row.line, f"expected numbers in the row, not {_shown(row.text)}"))
+            faults.append(
+                Problem(row.part, row.line, Sentence("expected numbers in the row, not {text}", text=_shown(row.text)))
+            )
     if reading is not None:
         yield from (closed := reading.close())
         found = found or bool(closed)
     yield from faults
     if not found:
-        text = (
+        text = Sentence(
             "reports of Nsight Systems, but none of those that are read: cuda_gpu_kern_sum, cuda_api_sum, osrt_sum, …"
         )
         yield Problem(source.name, None, text)

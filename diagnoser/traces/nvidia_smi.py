@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from diagnoser.language import Sentence, phrase
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.tables.table import Group, Places
@@ -54,6 +55,9 @@ _BESIDE = re.compile(r"clocks\.(?:current\.)?sm|temperature\.gpu|power\.draw|pow
 #: Without any name for cards: a row that follows this soon is the next card's, seconds; and the most cards.
 _SAME_MOMENT = 0.05
 _MOST_CARDS = 16
+
+_FEWER = phrase("{count} cells under {columns} columns: {text}")
+_MORE = phrase("{count} cells under {columns} columns (a decimal comma?): {text}")
 
 
 def recognise(head: str) -> bool:
@@ -109,13 +113,15 @@ class _Reading:
         if not self._names:
             if not self._unnamed:
                 self._unnamed = True
-                told = "no column names: run nvidia-smi without noheader, or put its command line before the rows"
+                told = Sentence(
+                    "no column names: run nvidia-smi without noheader, or put its command line before the rows"
+                )
                 self.cards.fault(part, line, told)
             return
         cells = split(text, self._separator)
         if len(cells) != len(self._names):
-            more = " (a decimal comma?)" if len(cells) > len(self._names) else ""
-            told = f"{len(cells)} cells under {len(self._names)} columns{more}: {text[:60]!r}"
+            pattern = _MORE if len(cells) > len(self._names) else _FEWER
+            told = Sentence(pattern, count=len(cells), columns=len(self._names), text=f"{text[:60]!r}")
             self.cards.fault(part, line, told)
             return
         yield from self._row(part, line, text, {name: cell for (name, _), cell in zip(self._names, cells, strict=True)})
@@ -128,7 +134,7 @@ class _Reading:
             try:
                 value = number(cells[name], unit or _unit(name))
             except CellError as error:
-                self.cards.fault(part, line, f"{name}: {error}")
+                self.cards.fault(part, line, Sentence("{one}: {other}", one=name, other=error))
                 continue
             if value is not None:
                 values[name] = value

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
+from diagnoser.language import Sentence
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.traces._cells import CellError, number
@@ -73,8 +74,15 @@ class _Reading:
             return
         cells = text.split()
         if len(cells) != len(self._names):
-            told = f"{len(cells)} cells under {len(self._names)} columns: {text[:60]!r}"
-            self.cards.fault(part, line, told if self._names else f"no column names before {text[:60]!r}")
+            told = Sentence(
+                "{count} cells under {columns} columns: {text}",
+                count=len(cells),
+                columns=len(self._names),
+                text=f"{text[:60]!r}",
+            )
+            self.cards.fault(
+                part, line, told if self._names else Sentence("no column names before {text}", text=f"{text[:60]!r}")
+            )
             return
         row = dict(zip(self._names, cells, strict=True))
         units = self._units if len(self._units) == len(self._names) else [_unit(name) for name in self._names]
@@ -85,7 +93,7 @@ class _Reading:
             try:
                 value = number(row[name], unit)
             except CellError as error:
-                self.cards.fault(part, line, f"{name}: {error}")
+                self.cards.fault(part, line, Sentence("{one}: {other}", one=name, other=error))
                 continue
             if value is not None:
                 values[name] = value

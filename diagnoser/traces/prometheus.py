@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from diagnoser.knowledge.metricref import key
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Exposed, Observation, Page
 from diagnoser.sources import Source
@@ -31,6 +32,8 @@ _PLAIN = re.compile(rf"[\w:]+(?:\{{((?:{_PAIR}(?:,{_PAIR})*,?)?)\}})?[ \t]+([-+0
 _POD = re.compile(r"\bpod/([a-z0-9.-]{1,253}/[a-z0-9.-]{1,253})(?:\s|\Z)")
 _LABEL = re.compile(r'(\w+)="([^"]*)"', re.ASCII)
 _EXEMPLAR = re.compile(r"\s#\s\{.*\Z")
+#: Stands above the samples of a metric, on pages that servers write.
+_ABOVE = ("# HELP", "# TYPE", "# UNIT")
 
 #: Longest sample line kept as proof, characters.
 TEXT = 400
@@ -69,6 +72,8 @@ class _Reading:
         self._faults = 0
         self._told: float | None = None
         self._server = ""
+        #: What the input's first line is, "" before it, "whole" once nothing more depends on it.
+        self._top = ""
         self._begin()
 
     def _begin(self) -> None:
@@ -78,6 +83,7 @@ class _Reading:
         self._stamp: float | None = None
         self._others = 0
         self._lines = 0
+        self._lost = ""
         self._last: list[Exposed] = []
 
     def take(self, part: str, number: int, text: str) -> Page | None:
@@ -85,6 +91,10 @@ class _Reading:
         self._last = []
         if not text:
             return None
+        if "\0" in text:
+            self._lost = Sentence("has a hole")
+        if self._top != "whole":
+            self._see_top(text)
         if text.startswith("#"):
             return self._comment(text)
         found = _METRIC.match(text)
@@ -117,13 +127,29 @@ class _Reading:
             return self.close()
         if (found := _TYPE.match(text)) is not None:
             self._counters.add(key(found[1]))
-        elif not text.startswith(("# HELP", "# TYPE", "# UNIT")) and (when := moment(text)) is not None:
+        elif not text.startswith(_ABOVE) and (when := moment(text)) is not None:
             done = self.close()
             self._told = when
             pod = _POD.search(text)
             self._server = pod[1] if pod is not None else ""
             return done
         return None
+
+    def _see_top(self, text: str) -> None:
+        """Find out whether the input begins in the middle of a page.
+
+        It does when a sample stands before the first line of those that stand above samples, or when its first line
+        alone is the rest of something; the head of an answer over HTTP has several lines.
+        """
+        sample = _METRIC.match(text) is not None and _sample(text) is not None
+        if not self._top:
+            self._top = "sample" if sample else "whole" if text.startswith("#") else "rest"
+            return
+        above = text.startswith(_ABOVE)
+        if above or (sample and self._top == "rest"):
+            self._lost = self._lost or Sentence("has no beginning")
+        if above or not sample:
+            self._top = "whole"
 
     def close(self, cut: bool = False) -> Page | None:
         """Return what was read since the last page; None when that is nothing.
@@ -132,10 +158,14 @@ class _Reading:
         """
         if not self._seen:
             return None
-        cut = cut and self._lines > 1
-        if cut:
-            self.problems.append(Problem(self._source, None, "has no end: taken for a page that was cut"))
+        lost = self._lost
+        if cut and self._lines > 1:
             del self._last[-1:]
+            lost = Sentence("has no end")
+        if lost:
+            self.problems.append(
+                Problem(self._source, None, Sentence("{lost}: taken for a page that was cut", lost=lost))
+            )
         time = next((one for one in (self._stamp, self._told, self._named) if one is not None), None)
         page = Page(
             self._source,
@@ -145,7 +175,7 @@ class _Reading:
             frozenset(self._counters),
             self._modified,
             self._others,
-            cut,
+            lost != "",
         )
         counters, told = self._counters, self._told
         self._begin()
@@ -157,7 +187,7 @@ class _Reading:
         self._faults += 1
         if self._faults <= TOLD:
             shown = text if len(text) <= 60 else f"{text[:57]}..."
-            told = f"expected a sample such as 'name{{label=\"x\"}} 1.0', not {shown!r}"
+            told = Sentence("expected a sample such as 'name{{label=\"x\"}} 1.0', not {shown}", shown=f"{shown!r}")
             self.problems.append(Problem(part, number, told))
 
 

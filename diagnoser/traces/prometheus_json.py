@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -59,9 +60,9 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
                 matrix.add(result, lines)
                 lines = lines[len(result) if isinstance(result, list) else 0 :]
     except ValueError as error:
-        problems.append(f"the JSON ends or breaks off early: {error}")
+        problems.append(Sentence("the JSON ends or breaks off early: {error}", error=error))
     yield from matrix.pages(source.name)
-    problems += [f"{count} {text}" for text, count in matrix.faults.items()]
+    problems += [Sentence("{count} {of_them}", count=count, of_them=text) for text, count in matrix.faults.items()]
     if not matrix.samples and matrix.others:
-        problems.append(f"{matrix.others} series, none of a metric that rules know")
+        problems.append(Sentence("{others} series, none of a metric that rules know", others=matrix.others))
     yield from (Problem(source.name, None, text) for text in problems[:TOLD])

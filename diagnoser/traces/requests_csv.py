@@ -11,6 +11,7 @@ import csv
 import re
 from collections.abc import Iterator
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -69,7 +70,11 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
             names = next(csv.reader([text], delimiter=header[0]), [])
             continue
         if len(rows) >= MOST_REQUESTS:
-            yield Problem(source.name, number_of, f"more than {MOST_REQUESTS:,} requests; the rest was not read")
+            yield Problem(
+                source.name,
+                number_of,
+                Sentence("more than {most} requests; the rest was not read", most=MOST_REQUESTS),
+            )
             break
         try:
             cells = next(csv.reader([text], delimiter=header[0]), [])
@@ -83,7 +88,11 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     result, slices = result_of(source.name, rows, units, told)
     guessed = sorted(told[kind] for kind in TIMES if kind in told and not units[kind])
     if guessed:
-        yield Problem(source.name, 1, f"{', '.join(guessed)}: no unit in the name; {taken(rows, units)}")
+        yield Problem(
+            source.name,
+            1,
+            Sentence("{guessed}: no unit in the name; {rows}", guessed=", ".join(guessed), rows=taken(rows, units)),
+        )
     yield from result.observations()
     yield from slices
 

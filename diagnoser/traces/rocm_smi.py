@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from diagnoser.language import Sentence
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.traces._cells import CellError, number, split
@@ -72,12 +73,20 @@ class _Reading:
             self._names = cells[:COLUMNS]
             return
         if not self._names:
-            self.cards.fault(part, line, f"no column names before {text[:60]!r}")
+            self.cards.fault(part, line, Sentence("no column names before {text}", text=f"{text[:60]!r}"))
             return
         row = dict(zip(self._names, cells, strict=False))
         card = _CARD.match(row.get("device", row.get("gpu", "")))
         if card is None or len(cells) != len(self._names):
-            self.cards.fault(part, line, f"expected {len(self._names)} cells with a card among them, not {text[:60]!r}")
+            self.cards.fault(
+                part,
+                line,
+                Sentence(
+                    "expected {count} cells with a card among them, not {text}",
+                    count=len(self._names),
+                    text=f"{text[:60]!r}",
+                ),
+            )
             return
         values: dict[str, float] = {}
         for name in self._names:
@@ -89,7 +98,7 @@ class _Reading:
                 value = number(row[name], unit[1] if unit else _UNITS.get(name, ""))
             except CellError as error:
                 if unit or name in _UNITS:
-                    self.cards.fault(part, line, f"{name}: {error}")
+                    self.cards.fault(part, line, Sentence("{one}: {other}", one=name, other=error))
                 continue
             if value is not None:
                 values[name] = value

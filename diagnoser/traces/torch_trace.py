@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, TypeGuard
 
+from diagnoser.language import Sentence
 from diagnoser.model import Problem
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
@@ -72,13 +73,15 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
             if isinstance(event, dict):
                 events += _take(profile, event)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError, MemoryError, _SilentError) as error:
-        stopped = f"is no whole JSON: {_words(error)}; the {events:,} events before it count"
+        stopped = Sentence(
+            "is no whole JSON: {error}; the {events} events before it count", error=_words(error), events=events
+        )
     told = list(profile.observations(NAME, Origin(source.name, 0)))
     yield from told
     if stopped:
         yield Problem(source.name, None, stopped)
     elif not told:
-        yield Problem(source.name, None, "a trace without GPU kernels: profile with the activity CUDA")
+        yield Problem(source.name, None, Sentence("a trace without GPU kernels: profile with the activity CUDA"))
 
 
 class _SilentError(Exception):

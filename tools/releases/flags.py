@@ -177,6 +177,7 @@ class FlagReader:
                 kind="bool" if kind == "bool" else kind,
                 default=self.values.value(item.value) if item.value is not None else None,
                 choices=tuple(choices) if isinstance(choices, list) else (),
+                negatable=action.endswith("BooleanOptionalAction"),
                 deprecated="eprecated" in action or "eprecated" in (help_text or "")[:40],
             )
 

@@ -18,6 +18,8 @@ _JSON = "application/vnd.pypi.simple.v1+json"
 #: No archive that is worth reading is larger, bytes: source archives of vLLM have 9 to 50 MB.
 MOST = 600 * 1024 * 1024
 _PIECE = 1024 * 1024
+#: Where pip may be told of an index: what comes first counts.
+_SETTINGS = (":env:", "download", "install", "global")
 
 
 class RegistryError(Exception):
@@ -41,11 +43,11 @@ class Archive(NamedTuple):
 
 def index_address() -> str:
     """Return the index that pip is set to; its own default where nothing is set."""
-    told = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True, check=False
-    )
-    if told.returncode == 0 and told.stdout.strip():
-        return told.stdout.strip().rstrip("/")
+    told = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False)
+    listed = dict(line.split("=", 1) for line in told.stdout.splitlines() if "=" in line)
+    for name in _SETTINGS:
+        if address := listed.get(f"{name}.index-url", "").strip("'\""):
+            return address.rstrip("/")
     default = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
     told = subprocess.run([sys.executable, "-c", default], capture_output=True, text=True, check=False)
     if told.returncode:

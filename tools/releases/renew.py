@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from diagnoser.knowledge.versions import VersionList
-from tools.releases.compare import Wordings, pieces
 from tools.releases.python import Unknown
 from tools.releases.release import ENGINES, Release
+from tools.releases.renew_messages import messages
 
 Row = dict[str, Any]
 _EMPTY: tuple[object, ...] = (None, [], {}, False, "")
@@ -84,7 +84,7 @@ def renew(tables: Tables, release: Release, last: Release | None = None) -> list
     if release.engine != "sglang-router":  # its metrics and messages stand in compiled code
         _variables(tables.rows["env"], release, last, told, before)
         _metrics(tables, release, last, told, before)
-        _messages(tables.rows["messages"], release, last, told, before)
+        messages(tables.rows["messages"], release, last, told, before)
     tables.versions.append(release.version)
     return [f"{release.engine} {release.version}: {one}" for one in told]
 
@@ -114,7 +114,10 @@ def _flags(rows: list[Row], release: Release, last: Release | None, told: list[s
             del row["last"]
         for name in mine.names:
             left.pop(name, None)
-        _spellings(row, mine.names, version, before, told)
+        # Some catalogues list the negative among the spellings, some as a property of the flag.
+        negatives = [f"--no-{name[2:]}" for name in mine.names] if mine.negatable else []
+        listed = [one["name"] for one in aliases if one["name"] in negatives]
+        _spellings(row, (*mine.names, *listed), version, before, told)
         old = read_last.get(row["name"])
         if not (old and not isinstance(old.default, Unknown) and old.default == mine.default):
             _default(row, mine.default, version, told)
@@ -132,6 +135,8 @@ def _flags(rows: list[Row], release: Release, last: Release | None, told: list[s
             row["deprecated_in"] = version
             told.append(f"flag {row['name']} is deprecated")
     for name, flag in left.items():
+        if name in read_last:
+            continue  # left out of the catalogue on purpose: the release before had it too
         others = [{"name": other, "first": version, "last": None} for other in flag.names if other != name]
         row = {"name": name, "first": version, "last": None, "type": flag.kind, "choices": list(flag.choices)}
         row |= {"defaults": [_told(flag.default, version)], "not_in": before, "aliases": others}
@@ -188,7 +193,7 @@ def _variables(rows: list[Row], release: Release, last: Release | None, told: li
         elif "last" not in row and (last is None or name in last.variables):
             row["last"] = before
             told.append(f"variable {name} is gone")
-    for name in sorted(set(found) - set(known)):
+    for name in sorted(set(found) - set(known) - set(last.variables if last else ())):
         # What a part that is no server reads (a store, an accelerator's library) has other beginnings.
         if name.startswith(own) or (found[name].declared and release.engine == "vllm"):
             row = {"name": name, "first": release.version, "last": None, "type": found[name].kind, "not_in": before}
@@ -213,11 +218,13 @@ def _metrics(tables: Tables, release: Release, last: Release | None, told: list[
         if from_library or name.startswith(("process_", "python_")):
             continue
         if exposed in words:
-            row.pop("last", None)
+            # Two rows of one exposed name are two generations of it: the first stays what it was.
+            if "replaced_by" not in row and row.pop("last", None) is not None:
+                told.append(f"metric {name} is back")
         elif "last" not in row and (read_last is None or exposed in read_last):
             row["last"] = before
             told.append(f"metric {name} is gone")
-    for name in sorted(set(made) - known):
+    for name in sorted(set(made) - known - set(last.metrics if last else ())):
         one = made[name]
         row = {"name": name, "first": release.version, "last": None, "type": one.kind, "not_in": before}
         tables.rows["metrics"].append(row | ({"labels": {"all": list(one.labels)}} if one.labels else {}))
@@ -227,40 +234,3 @@ def _metrics(tables: Tables, release: Release, last: Release | None, told: list[
 def _names(release: Release) -> set[str]:
     """Return every name that a release's source tells, as a page would show it."""
     return set(release.metrics) | release.metric_words | {name + "_total" for name in release.metric_words}
-
-
-def _prints(index: Wordings, previous: Wordings | None, text: str, parts: Sequence[str]) -> bool:
-    """Tell whether a release prints a wording: letter for letter where the one before did, nearly where not."""
-    if previous is not None and pieces(text) in previous.exact:
-        return pieces(text) in index.exact
-    return index.has(text, parts)
-
-
-def _messages(rows: list[Row], release: Release, last: Release | None, told: list[str], before: str) -> None:
-    """End wordings that the release has no longer; what took the place of one in its module joins its message."""
-    index = Wordings(one.text for one in release.texts)
-    previous = Wordings(one.text for one in last.texts) if last else None
-    by_file: dict[str, list[Any]] = {}
-    for one in release.texts:
-        by_file.setdefault(one.file, []).append(one)
-    for row in rows:
-        if row.get("source"):
-            continue
-        alive = {pieces(item["text"]) for item in row["templates"] if "last" not in item}
-        for item in list(row["templates"]):
-            parts = item.get("optional", ())
-            if "last" in item or item.get("source") or _prints(index, previous, item["text"], parts):
-                continue
-            if previous is not None and not previous.has(item["text"], parts):
-                continue  # printed by a library, or put together where no reading of the source sees it
-            item["last"] = before
-            item.pop("ranges", None)
-            near = [
-                one for file in item.get("files", ()) for one in by_file.get(file, ()) if pieces(one.text) not in alive
-            ]
-            share, text = Wordings(one.text for one in near).near(item["text"]) if near else (0.0, "")
-            told.append(f"message {row['id']}: gone: {item['text'][:120]!r}")
-            if share >= 0.5:
-                new = {"text": text, "first": release.version, "last": None, "files": item.get("files")}
-                row["templates"].append(new | {key: item[key] for key in ("level", "exception") if key in item})
-                told.append(f"message {row['id']}: instead: {text[:120]!r}")
