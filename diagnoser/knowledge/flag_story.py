@@ -20,6 +20,10 @@ NAMES = {
 }
 
 
+#: Engines whose command line takes a flag in its own spelling only; vLLM's reads underscores as hyphens.
+HYPHENS_ONLY = ("sglang", "sglang-router")
+
+
 def owners(catalog: Catalog, name: str) -> list[str]:
     """Return the engines that have a flag of this spelling in some version."""
     return [engine for engine in catalog.engines() if catalog.spelled(engine, name)]
@@ -54,7 +58,8 @@ def flag_story(catalog: Catalog, engine: str, name: str, version: str | None, sa
     """Say what is the matter with a flag at a version (None: not known), without naming the flag itself.
 
     "" when the version accepts it and nothing speaks against it; otherwise such as "removed after 0.9.2, use --x",
-    "comes with 0.11.1", "is a vLLM flag; SGLang's is --max-running-requests", "never existed; nearest is --x".
+    "comes with 0.11.1", "is a vLLM flag; SGLang's is --max-running-requests", "is written --x-y",
+    "never existed; nearest is --x".
     """
     found = catalog.spelled(engine, name)
     if found is None:
@@ -63,6 +68,9 @@ def flag_story(catalog: Catalog, engine: str, name: str, version: str | None, sa
             return flag_story(catalog, engine, short_for.name, version, say)
         return _foreign(catalog, engine, name, version, say)
     flag, spelled = found
+    if engine in HYPHENS_ONLY and spelled.name != name and spelled.name == name.replace("_", "-"):
+        told = flag_story(catalog, engine, spelled.name, version, say) if version else ""
+        return "; ".join(part for part in (say("is written {flag}").format(flag=spelled.name), told) if part)
     versions = catalog.version_list(engine)
     position = versions.position(version) if versions and version else None
     if versions is None:
