@@ -110,6 +110,141 @@ def test_cards_without_a_name_are_counted_by_their_moment():
     assert [one.group[0][1] for one in rows] == ["0", "1", "2", "3"] * 3
 
 
+REPORT = """==============NVSMI LOG==============
+
+Timestamp                                 : Mon Dec 22 14:06:40 2025
+Driver Version                            : 570.124.06
+Attached GPUs                             : 2
+GPU 00000000:18:00.0
+    Product Name                              : NVIDIA A100-SXM4-80GB
+    FB Memory Usage
+        Total                                 : 81920 MiB
+        Reserved                              : 640 MiB
+        Used                                  : 76800 MiB
+    BAR1 Memory Usage
+        Used                                  : 4 MiB
+    Utilization
+        GPU                                   : 97 %
+    ECC Errors
+        Volatile
+            SRAM Uncorrectable Parity         : 1
+            SRAM Uncorrectable SEC-DED        : 0
+            DRAM Correctable                  : 9
+            DRAM Uncorrectable                : 2
+        Aggregate
+            DRAM Uncorrectable                : 40
+    Clocks Event Reasons
+        SW Power Cap                          : Not Active
+        HW Slowdown                           : Active
+            HW Thermal Slowdown               : Active
+            HW Power Brake Slowdown           : Not Active
+    Temperature
+        GPU Current Temp                      : 92 C
+        Memory Current Temp                   : N/A
+    Clocks
+        Graphics                              : 340 MHz
+        SM                                    : 345 MHz
+    Max Clocks
+        SM                                    : 1410 MHz
+    Processes
+        GPU instance ID                       : N/A
+        Process ID                            : 9044
+            Type                              : C
+            Name                              : /usr/bin/python3
+            Used GPU Memory                   : 46080 MiB
+        Process ID                            : 3121
+            Type                              : C
+            Name                              : python
+            Used GPU Memory                   : 30720 MiB
+GPU 00000000:2A:00.0
+    Product Name                              : NVIDIA A100-SXM4-80GB
+    Clocks
+        SM                                    : [Unknown Error]
+    Temperature
+        GPU Current Temp                      : 61 C
+"""
+
+
+def test_nvidia_smi_q():
+    reader, rows, claims, problems = read(REPORT)
+    assert reader.NAME == "nvidia-smi-report"
+    assert problems == []
+    assert [one.group for one in rows] == [(("gpu", "0"),), (("gpu", "1"),)]
+    assert rows[0].time == datetime(2025, 12, 22, 14, 6, 40, tzinfo=UTC).timestamp()
+    assert rows[0].values == pytest.approx(
+        {
+            "memory.total": 80.0, "memory.used": 75.0, "utilization.gpu": 0.97, "temperature.gpu": 92.0,
+            "clocks.sm": 345.0, "clocks.max.sm": 1410.0, "ecc.errors.uncorrected.volatile.total": 3.0,
+            "clocks_event_reasons.sw_power_cap": 0.0, "clocks_event_reasons.hw_slowdown": 1.0,
+            "clocks_event_reasons.hw_thermal_slowdown": 1.0, "clocks_event_reasons.hw_power_brake_slowdown": 0.0,
+            "memory.others": 30.0,
+        }
+    )  # fmt: skip
+    assert rows[1].values == {"temperature.gpu": 61.0}
+    assert claims == {"name": "NVIDIA A100-SXM4-80GB", "memory.total": pytest.approx(80.0)}
+    lines = REPORT.splitlines()
+    line, text = rows[0].places["clocks.sm"]
+    assert lines[line - 1].split() == ["SM", ":", "345", "MHz"]
+    assert text == "gpu 0: SM : 345 MHz"
+    again = REPORT.replace("14:06:40", "14:06:45")
+    _, rows, _, _ = read(REPORT + again)
+    assert [(one.group[0][1], one.time - rows[0].time) for one in rows] == [("0", 0), ("1", 0), ("0", 5), ("1", 5)]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "values", "told"),
+    [
+        ("    Product Name                              : NVIDIA A100-SXM4-80GB\n", "    GPU is lost\n", "lost", None),
+        ("Clocks Event Reasons", "Clocks Throttle Reasons", "clocks_event_reasons.hw_thermal_slowdown", None),
+        (": 345 MHz", ": 345 furlongs", "memory.used", "clocks.sm"),
+    ],
+)
+def test_nvidia_smi_q_of_other_drivers_and_broken_ones(was, now, values, told):
+    _, rows, _, problems = read(REPORT.replace(was, now))
+    assert values in rows[0].values
+    assert any(told in one for one in problems) if told else problems == []
+
+
+TABLE = """Thu Feb 20 09:06:12 2025
+| NVIDIA-SMI 550.127.05             Driver Version: 550.127.05     CUDA Version: 12.4     |
+|   0  NVIDIA A100-SXM4-80GB          On  |   00000000:07:00.0 Off |                    0 |
+| N/A   58C    P0            311W /  400W |   76993MiB /  81920MiB |     97%      Default |
+|   1  NVIDIA A100-SXM4-80GB          On  |   00000000:0F:00.0 Off |                    0 |
+| N/A   58C    P0            311W /  400W |   30993MiB /  81920MiB |     97%      Default |
+| Processes:                                                                              |
+|  GPU   GI   CI        PID   Type   Process name                              GPU Memory |
+"""
+#: What stands below, and what further processes hold of each card.
+LISTED = {
+    "none, in a container": ("|  No running processes found                                                |\n", []),
+    "two on one card, one on the other": (
+        "|    0   N/A  N/A      3121      C   python                                      46080MiB |\n"
+        "|    0   N/A  N/A      9044      C   /usr/bin/python3                            30720MiB |\n"
+        "|    1   N/A  N/A      9101      C   .../bin/python a name                       30720MiB |\n",
+        [30.0, 0.0],
+    ),
+    "a driver without the columns of MIG": (
+        "|    0      3121      C   python                                      46080MiB |\n"
+        "|    0      9044    C+G   VLLM::EngineCore                             1024MiB |\n"
+        "|    0      9045    M+C   VLLM::Worker_TP0                             2048MiB |\n"
+        "|    0      2201      G   /usr/lib/xorg/Xorg                             63MiB |\n",
+        [3.0],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LISTED)
+def test_processes_of_a_table(case):
+    listed, held = LISTED[case]
+    reader, rows, _, problems = read(TABLE + listed)
+    assert reader.NAME == "nvidia-smi-table"
+    assert problems == []
+    others = [one for one in rows if "memory.others" in one.values]
+    assert [one.values["memory.others"] for one in others] == held
+    assert len(rows) - len(others) == 2
+    assert all(one.time == rows[0].time for one in rows)
+
+
 DMON = {
     "units, gaps, headers again": (
         "# gpu    pwr  gtemp  mtemp     sm    mem     fb  rxpci\n"
@@ -229,6 +364,8 @@ def test_what_cannot_be_read_is_told_once_and_the_rest_counts(case):
             "    0    365     44\n" + "INFO 07-12 10:00:00 [a.py:1] starting\n" * 9, "log"),
         ("utilization.gpu [%]\n0 %\n" + "INFO 07-12 10:00:00 [a.py:1] starting, soon\n" * 9, "log"),
         ("free, 512 MiB of it\nINFO: x\nnothing, at all\n", "log"),
+        (REPORT, "printed"),
+        (REPORT[:900] + "INFO 07-12 10:00:00 [a.py:1] starting\n" * 99, "log"),
     ],
 )  # fmt: skip
 def test_tables_are_told_from_logs(text, kind):

@@ -76,6 +76,9 @@ _PRINTED = lazily(
     r"(?m)^(?:={8,} Serving Benchmark Result ={8,}|Traffic request rate: |Starting main benchmark run\.\.\.)"
 )
 _SMI_TITLE = lazily(r"\s*\|\s*NVIDIA-SMI \d")
+#: ``nvidia-smi -q``: its title, and its entries under headings that stand further in.
+_SMI_REPORT = lazily(r"=+NVSMI LOG=+\s*\Z")
+_SMI_ENTRY = lazily(r"=+NVSMI LOG=|GPU [0-9A-Fa-f]{4,8}:|\S.*\S\s+: | +\S.*\S(?:\s+:(?: .*)?)?\s*\Z")
 _SERVED = lazily(r"throughput: |HTTP/1\.1\"|server_args=|(?:Prefill|Decode) batch|non-default args")
 _REPORT_HEADER = lazily(r"[ \"]*(?:Time ?\(%\)\"?[,\t ]+\"?Total Time\b|Start \([a-z]+\)\"?[,\t ]+\"?Duration \()")
 
@@ -204,7 +207,9 @@ def _is_csv(lines: list[str]) -> bool:
 
 
 def _is_smi_table(lines: list[str]) -> bool:
-    """Tell what a bare nvidia-smi prints: its title, and next to nothing but lines of the table."""
+    """Tell what nvidia-smi prints: its title, and next to nothing but lines of its table or report."""
+    if any(_SMI_REPORT.match(line) for line in lines[:40]):
+        return sum(_SMI_ENTRY.match(line) is not None for line in lines) >= 0.8 * len(lines)
     if not any(_SMI_TITLE.match(line) for line in lines[:40]):
         return False
     return sum(line.lstrip().startswith(("|", "+")) for line in lines) >= 0.8 * len(lines)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 
 from diagnoser.language import Sentence
 from diagnoser.model import Problem
@@ -25,6 +27,10 @@ REASONS = {
     0x40: "hw_thermal_slowdown",
     0x80: "hw_power_brake_slowdown",
 }
+
+
+_DATE = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\b")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class Cards:
@@ -77,6 +83,31 @@ class Cards:
 def reasons(mask: float, prefix: str) -> dict[str, float]:
     """Return the flags of a mask of clock event reasons under nvidia-smi's names for them."""
     return {f"{prefix}.{name}": float(bool(int(mask) & bit)) for bit, name in REASONS.items()}
+
+
+def others(processes: list[tuple[float, int, str]]) -> tuple[float, int, str] | None:
+    """Return what the processes beside the largest hold of one card, with the place of the next largest; GiB."""
+    if not processes:
+        return None
+    largest, *rest = sorted(processes, reverse=True)
+    line, text = rest[0][1:] if rest else largest[1:]
+    return sum(used for used, _, _ in rest), line, text
+
+
+def printed_moment(text: str) -> float | None:
+    """Return the time that nvidia-smi writes over what it prints; None where there is none.
+
+    Sun Nov 29 10:00:00 2026: in the local time of the machine, taken for UTC as everywhere.
+    """
+    found = _DATE.match(text)
+    if found is None:
+        return None
+    month, day, hour, minute, second, year = found.groups()
+    try:
+        when = datetime(int(year), _MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second), tzinfo=UTC)
+    except ValueError:
+        return None
+    return when.timestamp()
 
 
 def _one(values: list[object]) -> bool:

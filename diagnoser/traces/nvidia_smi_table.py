@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.tables.table import Group
 from diagnoser.traces._cells import CellError, number
-from diagnoser.traces._gpus import Cards
+from diagnoser.traces._gpus import Cards, others, printed_moment
 from diagnoser.traces.base import Wanted
 
 NAME = "nvidia-smi-table"
@@ -39,9 +38,6 @@ _WRITER = "nvidia-smi"
 #: Characters of a line; the table has ninety.
 _WIDE = 400
 _TITLE = re.compile(r"\|\s*NVIDIA-SMI \d")
-#: Sun Nov 29 10:00:00 2026: in the local time of the machine, taken for UTC as everywhere.
-_DATE = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\b")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _CARD = re.compile(
     r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|N/A|ERR!)\s*\|\s*[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:\S+\s+\S+\s*\|\s*(\S+)\s*\|"
 )
@@ -52,6 +48,10 @@ _COLUMNS = (
     ("temperature.gpu", "C"), ("power.draw", "W"), ("power.limit", "W"), ("memory.used", "MiB"),
     ("memory.total", "MiB"), ("utilization.gpu", "%"),
 )  # fmt: skip
+#: A process that computes; with and without the columns of MIG. The name may be cut or hold blanks.
+_PROCESS = re.compile(r"\|\s*(\d{1,3})(?:\s+\S+\s+\S+)?\s+\d+\s+(?:M\+)?C(?:\+G)?\s+\S.*?\s(\d+)MiB\s*\|")
+#: Cards and moments whose processes are told.
+_MOST = 4096
 _LOST = re.compile(r"GPU is lost|GPU requires reset|Unable to determine the device handle for GPU ?(\S*)")
 
 
@@ -65,10 +65,11 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
     cards = Cards(_WRITER, source.name)
     time: float | None = None
     card: tuple[str, str, str, str] | None = None  # index, name, uncorrectable errors, the line
+    processes: dict[tuple[str, str, float | None], list[tuple[float, int, str]]] = {}
     for part, line, raw in source.raw_lines():
         text = raw.decode("utf-8", "replace").replace("\0", "").strip()[:_WIDE]
-        if (date := _DATE.match(text)) is not None:
-            time = _moment(*date.groups())
+        if (date := printed_moment(text)) is not None:
+            time = date
         elif (first := _CARD.match(text)) is not None:
             card = (first[1], first[2], first[3], text)
         elif card is not None and (state := _STATE.match(text)) is not None:
@@ -85,6 +86,12 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
                 yield cards.row(part, line, text, time, _group(index), values)
         elif (lost := _LOST.search(text)) is not None:
             yield cards.row(part, line, text, time, _group((lost[1] or "?").rstrip(":")), {"lost": 1.0})
+        elif (process := _PROCESS.match(text)) is not None:
+            where = (part, process[1], time)
+            processes.setdefault(where, []).append((float(process[2]) * 2.0**-10, line, text))
+    for (part, index, when), held in list(processes.items())[:_MOST]:
+        if (more := others(held)) is not None:
+            yield cards.row(part, more[1], more[2], when, _group(index), {"memory.others": more[0]})
     yield from cards.close()
 
 
@@ -108,11 +115,3 @@ def _values(cells: tuple[str, ...], errors: str) -> tuple[dict[str, float], list
         if value is not None:
             values[name] = value
     return values, wrong
-
-
-def _moment(month: str, day: str, hour: str, minute: str, second: str, year: str) -> float | None:
-    try:
-        when = datetime(int(year), _MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second), tzinfo=UTC)
-    except ValueError:
-        return None
-    return when.timestamp()
