@@ -15,6 +15,7 @@ from diagnoser.contracts.findings import Unknown
 from diagnoser.judging.judge import Judgement
 from diagnoser.portraits import needed
 from diagnoser.reports import RenderOptions
+from diagnoser.rules.deciding import Decider
 from diagnoser.rules.missing import BESIDE, METRICS, STATISTICS, TIMED
 from diagnoser.rules.needs import joined, listed, reasons
 
@@ -38,7 +39,7 @@ def asked_again(one: Judgement, knowledge: Knowledge) -> list[str]:
     for cause in one.causes:
         rule = knowledge.base.rules[cause.id]
         if cause.holds is None:
-            want = needed.wanted(rule, one.evaluator)
+            want = needed.wanted(rule, Decider(one.evaluator))
             assert not (want.needs and want.reason), rule.id
             assert want.applies or want.reason, rule.id
             bare = {kind for text, kind in BARE.items() if text in want.needs.split(", ")} & given

@@ -5,7 +5,6 @@ from __future__ import annotations
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.model import Run
 from diagnoser.rules.deciding import Decider, Decision
-from diagnoser.rules.evaluate import Evaluator
 from diagnoser.rules.eventcalc import ENGINE_LOG
 from diagnoser.rules.model import Rule
 from diagnoser.rules.needs import listed, reasons
@@ -33,18 +32,19 @@ class Want:
     decides: str = ""
 
 
-def wanted(rule: Rule, evaluator: Evaluator, say: Say = ENGLISH) -> Want:
+def wanted(rule: Rule, decider: Decider, say: Say = ENGLISH) -> Want:
     """Say what would decide a rule that is unknown. Its texts are in the reader's language already."""
+    evaluator = decider.evaluator
     for why, node in rule.not_applicable:
         if evaluator.value(node) is True:
             return Want("", say("not applicable: {reason}").format(reason=why), applies=False)
     needs, run = evaluator.answer(rule.when).needs, evaluator.run
     if needs and reasons(needs) == needs:
         return Want("", listed(needs, say))
-    found = Decider(evaluator).fewest(rule.when)
     if rule.needs and not rule.asks and (run.lines or ENGINE_LOG not in needs):
         # What no expression knows: other machines' logs, stacks, what Kubernetes holds.
         return Want(rule.needs)
+    found = decider.fewest(rule.when)
     if found is None:
         return Want(rule.needs or listed(needs - reasons(needs), say))
     return Want(together(found, run, say), decides=_decides(found))

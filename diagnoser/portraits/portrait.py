@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from diagnoser.contracts.findings import Check, RunReport, Unknown
@@ -11,11 +11,13 @@ from diagnoser.judging.judge import Judgement
 from diagnoser.judging.loading import Knowledge
 from diagnoser.judging.objectives import objectives
 from diagnoser.knowledge.versions import parse_version
-from diagnoser.portraits import figures, needed
+from diagnoser.portraits import figures
 from diagnoser.portraits.latencies import spreads
+from diagnoser.portraits.needed import Want, wanted
 from diagnoser.portraits.settings import settings
 from diagnoser.portraits.stages import Look
 from diagnoser.rules.checklist import evaluate
+from diagnoser.rules.deciding import Decider
 from diagnoser.rules.format import render
 from diagnoser.rules.needs import QUICKER
 from diagnoser.times import stamp
@@ -34,11 +36,12 @@ class Portrait:
 
 def portrait(judgement: Judgement, knowledge: Knowledge) -> Portrait:
     """Say of a run what its report says."""
+    wants = _wants(judgement, knowledge)
     return Portrait(
         run=_run(judgement, knowledge),
         checks=_checks(judgement, knowledge) if judgement.run.engine else [],
-        looks=list(_looks(judgement, knowledge)),
-        unknown=dict(_unknown(judgement, knowledge)),
+        looks=list(_looks(judgement, knowledge, wants)),
+        unknown=dict(_unknown(judgement, knowledge, wants)),
     )
 
 
@@ -49,19 +52,29 @@ def _checks(judgement: Judgement, knowledge: Knowledge) -> list[Check]:
     )
 
 
-def _looks(one: Judgement, knowledge: Knowledge) -> Iterable[Look]:
+def _looks(one: Judgement, knowledge: Knowledge, wants: Mapping[str, Want]) -> Iterable[Look]:
     states = {True: "fired", False: "clear", None: "unknown"}
     for cause in one.causes:
         rule = knowledge.base.rules[cause.id]
-        want = needed.wanted(rule, one.evaluator, knowledge.say) if cause.holds is None else needed.Want("")
+        want = wants[rule.id] if cause.holds is None else Want("")
         yield Look(rule.id, rule.stage, states[cause.holds] if want.applies else "not_applicable", want.needs)
 
 
-def _unknown(one: Judgement, knowledge: Knowledge) -> Iterable[tuple[str, Unknown]]:
+def _wants(one: Judgement, knowledge: Knowledge) -> dict[str, Want]:
+    """Return what would decide each rule that is open, or whose condition is."""
+    decider, rules = Decider(one.evaluator), knowledge.base.rules
+    return {
+        cause.id: wanted(rules[cause.id], decider, knowledge.say)
+        for cause in one.causes
+        if cause.holds is None or (cause.holds is False and one.evaluator.result(rules[cause.id].when).unknown)
+    }
+
+
+def _unknown(one: Judgement, knowledge: Knowledge, wants: Mapping[str, Want]) -> Iterable[tuple[str, Unknown]]:
     for cause in one.causes:
         rule = knowledge.base.rules[cause.id]
         if cause.holds is not True and one.evaluator.result(rule.when).unknown:
-            want = needed.wanted(rule, one.evaluator, knowledge.say)
+            want = wants[rule.id]
             yield rule.id, Unknown(rule.when.text, rule.id, want.needs, want.reason, want.decides)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from diagnoser.rules.model import Node
 from diagnoser.rules.names import references
 from diagnoser.rules.sourcing import COSTS, IMPOSSIBLE, METRICS_PAGE, source_of
-from diagnoser.rules.value import UNKNOWN
+from diagnoser.rules.value import UNKNOWN, Answer
 from diagnoser.values import dataclass
 
 if TYPE_CHECKING:
@@ -38,8 +38,11 @@ class Decider:
     """Which truths a condition of one run could get from further inputs, each named by its source (sourcing.py)."""
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
+        self.evaluator = evaluator
         self._open: set[str] = set()
+        # By the identity of a part: it is looked at for every input, and many rules ask for the same symptoms.
+        self._answers: dict[int, Answer] = {}
+        self._asked: dict[int, dict[str, dict[str, str]]] = {}
 
     def fewest(self, node: Node) -> Decision | None:
         """Return the fewest inputs that could decide it: the surest of those, then the cheapest; None for none."""
@@ -59,7 +62,7 @@ class Decider:
 
     def ways(self, node: Node, sources: Collection[str]) -> tuple[bool, bool]:
         """Return whether the condition can become true and false where these sources are given."""
-        value = self._evaluator.value(node)
+        value = self._answer(node).value
         if value is not UNKNOWN:
             return value is True, value is False
         op, args = node.op, node.args
@@ -84,7 +87,7 @@ class Decider:
         return _BOTH if self._knowable(node, sources) else _NEITHER
 
     def _within(self, name: str, sources: Collection[str]) -> tuple[bool, bool]:
-        symptom = self._evaluator.symptoms.get(name)
+        symptom = self.evaluator.symptoms.get(name)
         if symptom is None or name in self._open:
             return _NEITHER
         self._open.add(name)
@@ -95,7 +98,7 @@ class Decider:
 
     def _knowable(self, node: Node, sources: Collection[str]) -> bool:
         """Whether a value that is no combination of truths can become known."""
-        answer = self._evaluator.answer(node)
+        answer = self._answer(node)
         if answer.known:
             return True
         if (derived := self._derived(node)) is not None:
@@ -107,23 +110,32 @@ class Decider:
             return all(self._knowable(arg, sources) for arg in inner[:1]) and any(
                 self._knowable(arg, sources) for arg in inner[1:]
             )
-        if node.op in _COMBINING and any(not self._evaluator.answer(arg).known for arg in inner):
+        if node.op in _COMBINING and any(not self._answer(arg).known for arg in inner):
             return all(self._knowable(arg, sources) for arg in inner)
         if node.op in ("and", "or", "not", "symptom"):
             return any(self.ways(node, sources))
         needs = self._needs(node)
         return bool(needs) and all(any(way in sources for way in ways) for ways in needs.values())
 
+    def _answer(self, node: Node) -> Answer:
+        known = self._answers.get(id(node))
+        if known is None:
+            known = self._answers[id(node)] = self.evaluator.answer(node)
+        return known
+
     def _derived(self, node: Node) -> Node | None:
         """Return what a fact is worked out of, where that says what it lacks."""
-        derived = self._evaluator.derived.get(node.args[0]) if node.op == "fact" else None
-        return derived if derived is not None and self._evaluator.answer(derived).needs else None
+        derived = self.evaluator.derived.get(node.args[0]) if node.op == "fact" else None
+        return derived if derived is not None and self._answer(derived).needs else None
 
     def _needs(self, node: Node) -> dict[str, dict[str, str]]:
         """Return what a value needs: for each need its sources, and what is asked of each."""
-        evaluator, found = self._evaluator, {}
+        if (asked := self._asked.get(id(node))) is not None:
+            return asked
+        evaluator = self.evaluator
+        found = self._asked[id(node)] = dict[str, dict[str, str]]()
         series = references(node).series
-        for need in evaluator.answer(node).needs:
+        for need in self._answer(node).needs:
             source = source_of(need, evaluator.run)
             found[need] = {source: need}
             if source == "statistics" and series and (page := evaluator.missing.page(series)):
@@ -136,18 +148,18 @@ class Decider:
         waiting = [node]
         while waiting:
             part = waiting.pop()
-            if self._evaluator.answer(part).known:
+            if self._answer(part).known:
                 continue
             if part.op == "symptom":
-                if part.args[0] not in seen and part.args[0] in self._evaluator.symptoms:
+                if part.args[0] not in seen and part.args[0] in self.evaluator.symptoms:
                     seen.add(part.args[0])
-                    waiting.append(self._evaluator.symptoms[part.args[0]])
+                    waiting.append(self.evaluator.symptoms[part.args[0]])
                 continue
             if (derived := self._derived(part)) is not None:
                 waiting.append(derived)
                 continue
             inner = [arg for arg in part.args if isinstance(arg, Node)] if part.op in (*_COMBINING, *_LOGICAL) else []
-            if unknown := [arg for arg in inner if not self._evaluator.answer(arg).known]:
+            if unknown := [arg for arg in inner if not self._answer(arg).known]:
                 waiting += unknown
             else:
                 yield self._needs(part)
