@@ -21,6 +21,7 @@ MINE = frozenset(
     name
     for file in ("torch", "nccl", "kernel", "http", "python")
     for name in load_yaml(rules_dir() / "events" / f"{file}.yaml").data["events"]
+    if name != "python.exception"  # which each of them may be besides
 )
 
 

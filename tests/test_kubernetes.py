@@ -409,6 +409,14 @@ def test_described_pods() -> None:
     assert {one.stream.split("/")[0] for one in told(two)} == {"llm-0", "llm-1"}
 
 
+def test_a_heading_that_comes_twice_begins_anew() -> None:
+    """What is behind it belongs to none of the containers before it."""
+    text = DESCRIBED.format(name="llm-0", message="x")
+    twice = text.replace("Conditions:", "Containers:\n    State:  Waiting\n      Reason:  Lost\nConditions:")
+    assert twice != text
+    assert "Lost" not in " ".join(sentences(twice))
+
+
 def test_last_words_are_the_server_s_own_lines() -> None:
     log = "INFO 11-29 10:00:00 [x.py:1] Received request 1: prompt: 'CUDA out of memory', params: x\n" + (
         "ERROR 11-29 10:00:01 [x.py:2] gone"

@@ -81,7 +81,10 @@ def vocabulary_from_plain(data: list[dict[str, list[Any]]]) -> Vocabulary:
     series, facts, knobs = data
     return Vocabulary(
         {name: Series(*row[:5], *map(_tuples, row[5:7]), *row[7:]) for name, row in series.items()},
-        {name: FactSpec._make([*row[:4], _tuples(row[4]), row[5], _tuples(row[6])]) for name, row in facts.items()},
+        {
+            name: FactSpec._make([*row[:4], _tuples(row[4]), row[5], _tuples(row[6]), *row[7:]])
+            for name, row in facts.items()
+        },
         {name: Knob._make([*row[:3], _tuples(row[3])]) for name, row in knobs.items()},
     )
 

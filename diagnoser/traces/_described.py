@@ -97,6 +97,7 @@ class Page:
         elif key == "Status" and value.startswith("Terminating"):
             self._put(("metadata", "deletionTimestamp"), value, number)
         elif key in _SECTIONS:
+            self._at = self._status = ()
             self._put(("spec", _SECTIONS[key]), [], number)
             self._put(("status", _STATUSES[_SECTIONS[key]]), [], number)
 
