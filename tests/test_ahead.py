@@ -20,11 +20,13 @@ from diagnoser.commands._workers import _processes
 from diagnoser.options import Options
 from diagnoser.reports import json as json_report
 from diagnoser.reports.base import RenderOptions
+from diagnoser.session.portions import Window
 from diagnoser.skimming import ahead, cutter, foreseen
 from diagnoser.skimming.ahead import Others, Place
 from diagnoser.skimming.foreseen import Found
-from diagnoser.sources import part
-from diagnoser.spreading.crew import HOPELESS, Crew
+from diagnoser.sources import open_inputs, part
+from diagnoser.spreading import work
+from diagnoser.spreading.crew import HOPELESS, Crew, Lost
 
 Answer = Callable[[bytes, str, int, "bytes | Place"], "Future[Found] | None"]
 
@@ -209,3 +211,22 @@ def test_workers_that_die_are_given_up() -> None:
     crew = Crew(start, 2, near=True)
     assert [crew.give(len, "") for _ in range(10)] == [None] * 10
     assert len(started) == HOPELESS
+
+
+@pytest.mark.parametrize(("long", "since", "dealt"), [(0, None, set()), (1 << 40, None, {0, 1}), (0, 0.0, {0, 1})])
+def test_few_logs_are_dealt_out_unless_all_are_long(
+    long: int, since: float | None, dealt: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody looks ahead in short ones, nor where a time filter wants every line: one process would do all the work."""
+    monkeypatch.setattr(work, "LONG", long)
+    for name in ("a.log", "b.log"):
+        (tmp_path / name).write_bytes(log("batches", 3, 200, 0))
+
+    class Here(Crew):
+        def each(self, function: Any, tasks: Any) -> Any:
+            return ((place, Lost("not asked")) for place, _ in enumerate(tasks))
+
+    crew = Here(lambda: None, 8, near=True)  # type: ignore[arg-type,return-value]
+    window = None if since is None else Window(since)
+    given = work.read_logs(open_inputs([str(tmp_path)], None), crew, Options(cache_dir=None), window)
+    assert set(given) == dealt

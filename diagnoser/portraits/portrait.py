@@ -84,9 +84,6 @@ def _late(judgement: Judgement, knowledge: Knowledge) -> Iterable[str]:
         if cause.holds is None:
             needs = judgement.evaluator.answer(knowledge.base.rules[cause.id].when).needs
             for what in sorted(need.removeprefix(QUICKER) for need in needs if need.startswith(QUICKER)):
-                told = knowledge.say(
-                    "{rule} could not be judged: on a text of this input it took too long to say {what}"
-                )
                 yield told.format(rule=cause.id, what=what)
 
 

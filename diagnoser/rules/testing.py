@@ -150,6 +150,7 @@ def _nodes(rule: Rule) -> Iterator[Node]:
     """Yield every expression of a rule."""
     yield rule.when
     yield from rule.supports
+    yield from (node for _, node in rule.not_applicable)
     yield from (node for _, node in (*rule.severity, *rule.symptoms, *rule.placeholders) if node is not None)
     for remedy in rule.remedies:
         yield from (node for node in (remedy.to, remedy.condition) if node is not None)

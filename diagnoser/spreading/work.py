@@ -17,7 +17,7 @@ from diagnoser.model import Run
 from diagnoser.options import Options
 from diagnoser.portraits.portrait import Portrait
 from diagnoser.session.portions import Portion, Window
-from diagnoser.skimming.ahead import Others
+from diagnoser.skimming.ahead import LONG, Others
 from diagnoser.sources import Source
 from diagnoser.spreading import tasks
 from diagnoser.spreading.crew import AHEAD, Crew, Lost
@@ -33,7 +33,8 @@ def read_logs(
     logs = sum(one.kind == "log" for one in sources)
     order = tasks.Order(diagnoser.__version__, options, window, logs).packed()
     places = [at for at, one in enumerate(sources) if one.kind == "log" and _open_elsewhere(one)]
-    if len(places) < 2 or (crew.near and len(places) * 2 <= crew.size):
+    few_and_long = len(places) * 2 <= crew.size and all((sources[at].size() or 0) >= LONG for at in places)
+    if len(places) < 2 or (crew.near and window is None and few_and_long):
         return {}  # there is more to gain where several look ahead in each
     portions: dict[int, Portion] = {}
     given = ((order, sources[at].name, [(part.name, part.where) for part in sources[at].parts]) for at in places)

@@ -30,6 +30,8 @@ REASONS = {
 
 
 _DATE = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\b")
+#: Processes that are told of one card: more than any has.
+_MOST_PROCESSES = 1024
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -83,6 +85,12 @@ class Cards:
 def reasons(mask: float, prefix: str) -> dict[str, float]:
     """Return the flags of a mask of clock event reasons under nvidia-smi's names for them."""
     return {f"{prefix}.{name}": float(bool(int(mask) & bit)) for bit, name in REASONS.items()}
+
+
+def kept(processes: list[tuple[float, int, str]], one: tuple[float, int, str]) -> None:
+    """Keep a process of a card, as long as there are no more than any card has."""
+    if len(processes) < _MOST_PROCESSES:
+        processes.append(one)
 
 
 def others(processes: list[tuple[float, int, str]]) -> tuple[float, int, str] | None:

@@ -12,7 +12,7 @@ from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.tables.table import Group, Places
 from diagnoser.traces._cells import CellError, number
-from diagnoser.traces._gpus import TEXT, Cards, others, printed_moment
+from diagnoser.traces._gpus import TEXT, Cards, kept, others, printed_moment
 from diagnoser.traces.base import Wanted
 
 NAME = "nvidia-smi-report"
@@ -166,7 +166,7 @@ class _Card:
             except CellError:
                 return
             if used is not None:
-                self._processes.append((used, line, f"process {self._process[:16]}: {cell}"))
+                kept(self._processes, (used, line, f"process {self._process[:16]}: {cell}"))
 
     def _put(self, name: str, value: float, line: int, text: str) -> None:
         self._values[name] = value

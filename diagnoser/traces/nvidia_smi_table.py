@@ -13,7 +13,7 @@ from diagnoser.observations import Observation
 from diagnoser.sources import Source
 from diagnoser.tables.table import Group
 from diagnoser.traces._cells import CellError, number
-from diagnoser.traces._gpus import Cards, others, printed_moment
+from diagnoser.traces._gpus import Cards, kept, others, printed_moment
 from diagnoser.traces.base import Wanted
 
 NAME = "nvidia-smi-table"
@@ -88,8 +88,9 @@ def read(source: Source, wanted: Wanted) -> Iterator[Observation]:
             yield cards.row(part, line, text, time, _group((lost[1] or "?").rstrip(":")), {"lost": 1.0})
         elif (process := _PROCESS.match(text)) is not None:
             where = (part, process[1], time)
-            processes.setdefault(where, []).append((float(process[2]) * 2.0**-10, line, text))
-    for (part, index, when), held in list(processes.items())[:_MOST]:
+            if where in processes or len(processes) < _MOST:
+                kept(processes.setdefault(where, []), (float(process[2]) * 2.0**-10, line, text))
+    for (part, index, when), held in processes.items():
         if (more := others(held)) is not None:
             yield cards.row(part, more[1], more[2], when, _group(index), {"memory.others": more[0]})
     yield from cards.close()
