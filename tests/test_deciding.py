@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -225,3 +226,37 @@ def test_a_share_above_a_level_is_what_its_bucket_leaves(level: float, least: fl
     edges = [(float(edge), float(count)) for edge, count in zip(EDGES, (60, 20, 20, 0), strict=True)]
     found = Spread("metrics", 100, 39.0, "", 0, "", buckets=edges).above_within(level)
     assert found == pytest.approx((least, most))
+
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+@pytest.mark.parametrize(
+    ("sample", "open_questions"),
+    [
+        (
+            "healthy-vllm",
+            "compute.no_cuda_graph ingress.tokenizer_bound output.detokenizer_stall scheduling.scheduler_cpu_bound",
+        ),
+        ("healthy-sglang", "output.detokenizer_stall scheduling.head_of_line scheduling.scheduler_cpu_bound"),
+    ],
+)
+def test_a_healthy_log_asks_for_little(sample: str, open_questions: str, knowledge: Knowledge) -> None:
+    """What a log answers in another way is not asked for: no pod, no stacks, no count of what cannot have been."""
+    report = Session([SAMPLES / sample / "server.log"], knowledge=knowledge).report
+    assert [one.rule for one in report.unknown if not one.reason] == open_questions.split()
+
+
+@pytest.mark.parametrize(("usage", "lines"), [("93.0", 30), ("3.0", 2)])
+def test_evictions_are_asked_for_where_the_cache_may_have_been_full(
+    tmp_path: Path, knowledge: Knowledge, usage: str, lines: int
+) -> None:
+    text = (SAMPLES / "healthy-vllm/server.log").read_text()
+    text = re.sub(r"KV cache usage: [\d.]+%", f"KV cache usage: {usage}%", text)
+    stats = [line for line in text.splitlines() if "KV cache usage" in line]
+    for line in stats[lines:]:
+        text = text.replace(line + "\n", "", 1)
+    log = tmp_path / "server.log"
+    log.write_text(text)
+    report = Session([log], knowledge=knowledge).report
+    assert "memory.kv_cache_exhausted" in {one.rule for one in report.unknown}

@@ -6,7 +6,7 @@ from typing import Any
 
 from diagnoser.values import dataclass, field
 
-COMPARISON_VERSION = "1.0"
+COMPARISON_VERSION = "1.1"
 
 
 @dataclass(slots=True)
@@ -39,12 +39,14 @@ class Difference:
 
 @dataclass(slots=True)
 class FigureChange:
-    """One figure on both sides. ``change`` is a share of the value before, None where that is 0 or unknown.
+    """One figure on both sides. ``change`` is a share of the value before, None where that is 0 or either is not known.
 
     ``state``: "higher", "lower" (shown to be), "same" (no difference shown) or "unknown" (cannot tell); ``means``:
     "better", "worse" or "" where the figure has no good direction. ``samples`` and ``blocks`` are (before, after):
     lines or requests, and the independent stretches that they are worth. ``p`` is the probability of a difference in
-    ranks this large between stretches of one and the same level, None where it was not computed.
+    ranks this large between stretches of one and the same level, None where it was not computed. ``bounds`` are, for
+    before and for after, [least, most] of a percentile that was read off a histogram: where in it the value lies nobody
+    knows (most: None where it has no end). None for a value that is known, and before 1.1.
     """
 
     name: str
@@ -59,6 +61,7 @@ class FigureChange:
     samples: list[int]
     blocks: list[float]
     p: float | None
+    bounds: list[list[float | None] | None] = field(default_factory=lambda: [None, None])
 
 
 @dataclass(slots=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from diagnoser.contracts.comparison import Comparison, Difference, FigureChange, Odd, Side
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ENGINES
-from diagnoser.reports.units import number, plural, quantity
+from diagnoser.reports.units import number, plural, quantity, stretch
 
 #: A value of a flag may be a pasted file.
 _VALUE = 60
@@ -65,9 +65,20 @@ def kinds(comparison: Comparison) -> Iterator[tuple[str, list[Difference]]]:
 def cells(one: FigureChange, say: Say = ENGLISH) -> tuple[str, str, str, str, str]:
     """Return title, before, after, change and what it means."""
     title = line(one.title) + {"tokens/s": " tok/s", "events/min": " /min"}.get(one.unit, "")
-    amounts = ["-" if value is None else quantity(value, one.unit, say) for value in (one.before, one.after)]
+    before, after = (
+        _amount(value, limits, one.unit, say) for value, limits in zip((one.before, one.after), one.bounds, strict=True)
+    )
     change = "" if one.change is None else f"{one.change * 100:+,.0f} %"
-    return title, amounts[0], amounts[1], change, means(one, say)
+    return title, before, after, change, means(one, say)
+
+
+def _amount(told: float | None, limits: list[float | None] | None, unit: str, say: Say) -> str:
+    """Return a value, or all that it may be where only that is known."""
+    if told is None:
+        return "-"
+    if limits is None or limits[0] is None:
+        return quantity(told, unit, say)
+    return stretch(limits[0], limits[1], unit)
 
 
 def means(one: FigureChange, say: Say = ENGLISH) -> str:
@@ -77,6 +88,15 @@ def means(one: FigureChange, say: Say = ENGLISH) -> str:
     if one.state == "same":
         return say("identical") if one.reason == "identical" else say("no difference shown")
     return say("{change}, shown").format(change=say(one.means or one.state))
+
+
+def untold(figures: Iterable[FigureChange]) -> Iterator[tuple[str, list[str]]]:
+    """Yield why nothing can be told of some figures, and of which."""
+    why: dict[str, list[str]] = {}
+    for one in figures:
+        if one.state == "unknown":
+            why.setdefault(line(one.reason), []).append(line(one.title))
+    yield from why.items()
 
 
 def samples(one: FigureChange) -> str:

@@ -106,7 +106,11 @@ def _configuration(page: Page, comparison: Comparison) -> None:
 
 
 def _figures(page: Page, comparison: Comparison) -> None:
-    rows = [compared.cells(one, page.say) for one in comparison.figures]
+    rows = [
+        (*cells, "" if one.state == "unknown" else means)
+        for one in comparison.figures
+        for *cells, means in [compared.cells(one, page.say)]
+    ]
     if not rows:
         return
     page.gap()
@@ -121,14 +125,17 @@ def _figures(page: Page, comparison: Comparison) -> None:
         lead = layout.pad(layout.cut(row[0], widths[0], page.mark), widths[0])
         numbers = "".join(f"  {layout.pad_left(row[i], widths[i])}" for i in (1, 2, 3))
         numbers += f"  {layout.pad_left(count, count_width)}"
-        column = layout.cells(lead) + layout.cells(numbers) + 2
         style = {"better": "ok", "worse": "critical"}.get(means, "dim" if not means else "")
-        if not row[4] or layout.cells(row[4]) <= page.width - column:
-            page.add(lead, numbers, "  ", (row[4], style))
-            continue
-        page.add(lead, numbers)
-        for piece in layout.wrap(row[4], page.width - 4):
-            page.add("    ", (piece, style))
+        page.add(lead, numbers, "  ", (row[4], style))
+    _untold(page, comparison)
+
+
+def _untold(page: Page, comparison: Comparison) -> None:
+    """Say of which figures nothing can be told: many share a reason, and it would push the table apart."""
+    texts = [f"{', '.join(titles)}: {why}" for why, titles in compared.untold(comparison.figures)]
+    if texts:
+        page.gap()
+        page.labelled(page.say("cannot tell"), texts, 0, COLUMN, "dim")
 
 
 def _findings(page: Page, comparison: Comparison) -> None:
