@@ -256,3 +256,26 @@ def test_a_version_given_against_the_log_is_said(tmp_path: Path) -> None:
     ).report.runs
     assert run.engine_version == "0.7.0"
     assert any("--engine-version says; the log says" in note for note in run.notes)
+
+
+@pytest.mark.parametrize(
+    ("sample", "first", "engine"),
+    [
+        ("healthy-sglang", "INFO 03-04 10:00:01 [__init__.py:239] Automatically detected platform cuda.", "sglang"),
+        ("healthy-sglang", "(RayWorkerWrapper pid=291) INFO 03-12 10:20:15 worker.py:267] ok", "sglang"),
+        ("healthy-vllm", "[2025-06-07 20:33:02,562] LMCache INFO: LMCache Configuration: {} (config.py:579)", "vllm"),
+    ],
+)
+def test_a_library_that_greets_first(tmp_path: Path, sample: str, first: str, engine: str) -> None:
+    """SGLang to 0.4 imports vLLM (sglang #5100, #7033), vLLM imports LMCache: a prefix does not tell whose log it is."""
+    log = (Path(__file__).parents[1] / "samples" / sample / "server.log").read_text()
+    (tmp_path / "server.log").write_text(f"{first}\n{log}")
+    (run,) = Session([tmp_path / "server.log"], knowledge=knowledge()).runs
+    assert run.engine == engine
+    assert run.arguments
+    assert not run.drift
+    (tmp_path / "cut.log").write_text(
+        f"{first}\n" + "".join(line for line in log.splitlines(True) if "throughput" in line)
+    )
+    (run,) = Session([tmp_path / "cut.log"], knowledge=knowledge()).runs
+    assert run.engine == engine

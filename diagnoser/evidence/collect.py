@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diagnoser.evidence import drift, residue
+from diagnoser.evidence import drift, naming, residue
 from diagnoser.evidence import facts as fact_room
 from diagnoser.evidence.asked import Match, Matcher, Readers
 from diagnoser.evidence.beside import Beside
@@ -91,8 +91,8 @@ class Collector:
                 self.passed_over += 1
                 return
             life = self._open[key] = self._begin(record.stream, source, restarts=0)
-        own = self.readers.engine(record) or life.run.engine
-        engine = own or self.engine
+        speaker = self.readers.engine(record)
+        engine = speaker or life.run.engine or self.engine
         matches = self.matcher.match(record, engine)
         starts = {spec.name for spec, *_ in matches if spec.role == "start"} if matches else None
         if starts and life.restarts(record, starts):
@@ -100,11 +100,8 @@ class Collector:
             life.close()
             life = self._open[key] = self._begin(record.stream, source, restarts=life.number + 1)
             life.held = preamble
-        if not life.run.engine:
-            # A message that only one engine prints tells whose log this is where no prefix does (a refused command
-            # line).
-            told = (template.engine for _, template, *_ in matches if template.engine != "any")
-            life.run.engine = own or next(told, "")
+        if not life.sure:
+            naming.name(life, record, matches, speaker)
         if before:
             self._remember(life, record, matches)
             return

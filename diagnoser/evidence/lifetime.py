@@ -65,6 +65,8 @@ class Lifetime:
     last_root: int = -1
     killed: bool = False
     troubled: bool = False
+    #: Whether the engine itself has spoken, and not only something with its prefix.
+    sure: bool = False
     #: Records of which it is not yet known whether they are this run's (the collector's, with what matched in them).
     held: list[tuple[Record, Any]] = field(default_factory=list)
     _starts: set[str] = field(default_factory=set)
