@@ -155,6 +155,8 @@ class Run:
     "running" (still serving at the last line), "cut" (the log ends during start-up without an error).
     ``complete_start`` is False when the log begins in the middle of this run. ``parts`` are its files in the order of
     reading: line numbers begin anew in each. ``assumed``: what was taken for its own, a sentence and what fills it.
+    ``unready_starts``: how many runs of its stream in a row, up to this one, ended before they were ready and showed no
+    error for it.
     """
 
     id: int
@@ -170,6 +172,7 @@ class Run:
     stopping: float | None = None
     complete_start: bool = True
     end: str = "cut"
+    unready_starts: int = 0
     lines: int = 0
     records: int = 0
     tables: dict[tuple[str, Group], Table] = field(default_factory=dict)

@@ -267,7 +267,7 @@ def test_a_version_given_against_the_log_is_said(tmp_path: Path) -> None:
     ],
 )
 def test_a_library_that_greets_first(tmp_path: Path, sample: str, first: str, engine: str) -> None:
-    """SGLang to 0.4 imports vLLM (sglang #5100, #7033), vLLM imports LMCache: a prefix does not tell whose log it is."""
+    """SGLang to 0.4 imports vLLM (sglang #5100, #7033), vLLM imports LMCache: a prefix does not tell whose log."""
     log = (Path(__file__).parents[1] / "samples" / sample / "server.log").read_text()
     (tmp_path / "server.log").write_text(f"{first}\n{log}")
     (run,) = Session([tmp_path / "server.log"], knowledge=knowledge()).runs

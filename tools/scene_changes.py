@@ -27,7 +27,7 @@ UNKNOWN = "unknown"
 #: Attributes of a run that a scene may change; those that are moments count from the start.
 ATTRIBUTES = {
     "engine": "engine", "version": "version", "run.end": "end", "run.complete_start": "complete_start",
-    "run.lines": "lines", "run.records": "records",
+    "run.lines": "lines", "run.records": "records", "run.unready_starts": "unready_starts",
 }  # fmt: skip
 MOMENTS = {"run.ready": "ready", "run.end_time": "ended", "run.started": "started"}
 RESTARTS, ERRORS, ROWS, CAUSE = "run.restarts", "run.errors", "rows", "cause "

@@ -90,7 +90,7 @@ class Collector:
             if len(self._open) >= MOST_STREAMS:
                 self.passed_over += 1
                 return
-            life = self._open[key] = self._begin(record.stream, source, restarts=0)
+            life = self._open[key] = self._begin(record.stream, source)
         speaker = self.readers.engine(record)
         engine = speaker or life.run.engine or self.engine
         matches = self.matcher.match(record, engine)
@@ -98,7 +98,7 @@ class Collector:
         if starts and life.restarts(record, starts):
             preamble = self._split(life, record)
             life.close()
-            life = self._open[key] = self._begin(record.stream, source, restarts=life.number + 1)
+            life = self._open[key] = self._begin(record.stream, source, life)
             life.held = preamble
         if not life.sure:
             naming.name(life, record, matches, speaker)
@@ -183,13 +183,15 @@ class Collector:
             self._take(life, record, matches)
         return held[first:]
 
-    def _begin(self, stream: str, source: str, restarts: int) -> Lifetime:
+    def _begin(self, stream: str, source: str, before: Lifetime | None = None) -> Lifetime:
         run = Run(id=len(self.runs), stream=stream)
+        if before is not None and before.unready:
+            run.unready_starts = before.run.unready_starts + 1
         run.sources.append(source)
         self.runs.append(run)
         if len(self.runs) > self.most_runs:
             self._forget()
-        return Lifetime(run, restarts)
+        return Lifetime(run, before.number + 1 if before else 0)
 
     def _forget(self) -> None:
         """Drop the oldest lifetime that is over, but for the first half: how it began matters as much as the end."""

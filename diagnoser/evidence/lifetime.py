@@ -184,6 +184,11 @@ class Lifetime:
         else:
             run.end = "running" if served else "cut"
 
+    @property
+    def unready(self) -> bool:
+        """Whether the run, now that it is closed, ended before it was ready and shows no error for it."""
+        return self.run.end in ("cut", "clean") and self.run.ready is None and self.last_activity < 0
+
     def _die(self, record: Record) -> None:
         self.last_fatal, self.fatal_time = self.seq, record.time
         self.worked = self.answered = 0

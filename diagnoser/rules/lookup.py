@@ -142,6 +142,7 @@ class Lookups:
             "run.end": run.end,
             "run.complete_start": run.complete_start,
             "run.restarts": self._restarts,
+            "run.unready_starts": run.unready_starts,
             "run.lines": run.lines,
             "run.errors": run.levels.get("ERROR", 0),
             "run.scrapes": int(

@@ -21,6 +21,7 @@ RUN: Mapping[str, tuple[str, str]] = {
     "run.end_time": ("number", "seconds"),
     "run.loaded": ("number", "seconds"),
     "run.restarts": ("number", ""),
+    "run.unready_starts": ("number", ""),
     "run.lines": ("number", ""),
     "run.errors": ("number", ""),
     "run.stats": ("number", ""),
