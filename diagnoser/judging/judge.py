@@ -149,10 +149,10 @@ def _onset(proofs: Sequence[Proof], run: Run) -> float:
 def _window(rule: Rule, proofs: Sequence[Proof], base: RuleBase, evaluator: Evaluator) -> Window:
     run = evaluator.run
     times = [proof.time for proof in proofs if proof.time is not None and proof.kind != "fact"]
-    names, series = named(rule.when, base)
+    _, series = named(rule.when, base)
     # Without a row of any of its series it rests on events and facts alone.
     samples = _samples(run, series) or None
-    events = sum(run.events[name].count for name in names if name in run.events)
+    events = sum(run.events[name].count for name in _proving(rule.when, evaluator, set()) if name in run.events)
     start, end = (min(times), max(times)) if times else (None, None)
     loaded = evaluator.value(_LOADED) if samples and not events else 0.0
     return Window(
@@ -179,6 +179,24 @@ def named(node: Node, base: RuleBase) -> tuple[set[str], set[str]]:
         waiting += [base.symptoms[name] for name in used.symptoms - opened]
         opened |= used.symptoms
     return events, series
+
+
+def _proving(node: Node, evaluator: Evaluator, opened: set[str]) -> set[str]:
+    """Return the events that a condition is true by: not those that are denied, nor those of what does not hold."""
+    if node.op in ("and", "or"):
+        true = [arg for arg in node.args if evaluator.value(arg) is True]
+        return set().union(*(_proving(arg, evaluator, opened) for arg in true))
+    if node.op == "not":
+        return set()
+    if node.op == "if":
+        return _proving(node.args[1 if evaluator.value(node.args[0]) is True else 2], evaluator, opened)
+    if node.op == "symptom":
+        if node.args[0] in opened or node.args[0] not in evaluator.symptoms:
+            return set()
+        opened.add(node.args[0])
+        return _proving(evaluator.symptoms[node.args[0]], evaluator, opened)
+    used = references(node)
+    return {*used.events, *(name for one in used.symptoms for name in references(evaluator.symptoms[one]).events)}
 
 
 def _samples(run: Run, series: set[str]) -> int:
