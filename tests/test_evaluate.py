@@ -227,6 +227,8 @@ def test_run_attributes() -> None:
         ("share((requests.swapped else 0) > 0)", 0),
         ("max(multiple(kv.usage * 100, 8))", 88),
         ("gap(kv.usage)", 960),
+        ("gap(kv.usage while kv.usage < 40%)", 10),
+        ("gap(kv.usage while kv.usage > 80%)", 960),
     ],
 )
 def test_aggregate(text: str, expected: Any) -> None:

@@ -25,8 +25,8 @@ _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _OURS = re.compile(
     r"(?P<literal>\{\{|\}\})|\{(?P<field>[^{}]*)\}|(?P<optional>\[(?:[^\[\]]|\[[^\[\]]*\])*\]\?)",
 )
-#: ``{name}``, ``{a.b!r:>10.2f}``, ``{...}``, ``{a|b}``, ``%s``, ``%.2f``, and a bare ``...``.
-_THEIRS = re.compile(r"\{(?P<field>[^{}\"]*)\}|%(?P<percent>[-+]?[\d.]*[sdrfgi])(?!\w)|\.\.\.")
+#: ``{name}``, ``{a.b!r:>10.2f}``, ``{...}``, ``{a|b}``, ``%s``, ``%.2fs``, and a bare ``...``.
+_THEIRS = re.compile(r"\{(?P<field>[^{}\"]*)\}|%(?P<percent>[-+]?[\d.]*[sdrfgi])(?=m?s\b|\W|\Z)|\.\.\.")
 _NUMERIC = frozenset("dfgeEi%x")
 
 

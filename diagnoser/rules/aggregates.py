@@ -86,7 +86,7 @@ class Samples:
         if name in ("longest", "sustained"):
             return _stretch(windows.longest(parts), length)
         if name == "gap":
-            silence = windows.gap(parts, self._run.ended, overall)
+            silence = windows.gap(parts, self._run.ended, overall, node.args[3] is not None)
             return _timed(None if silence is None else silence.seconds)
         if name in ("best", "worst"):
             return _timed(windows.extreme_mean(parts, length, max if name == "best" else min))

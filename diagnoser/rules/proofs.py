@@ -146,7 +146,7 @@ class Prover:
             best = windows.longest(parts)
             return telling([best.part], [range(best.first, best.last + 1)], subject) if best else []
         if name == "gap":
-            silence = windows.gap(parts, self._evaluator.run.ended, inner.args[4])
+            silence = windows.gap(parts, self._evaluator.run.ended, inner.args[4], inner.args[3] is not None)
             if silence is None:
                 return []
             around = range(silence.at, min(silence.at + 2, len(silence.part.index)))

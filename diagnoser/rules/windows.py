@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from operator import gt, mul, sub
@@ -109,8 +109,11 @@ class Silence:
     seconds: float
 
 
-def gap(parts: Iterable[Part], ended: float | None, overall: bool) -> Silence | None:
-    """Return the longest silence after a loaded row; None without times. ``ended`` is the run's last time."""
+def gap(parts: Iterable[Part], ended: float | None, overall: bool, chosen: bool = False) -> Silence | None:
+    """Return the longest silence after a loaded row; None without times. ``ended`` is the run's last time.
+
+    Of rows that a condition has ``chosen`` each is followed by the next row of its rank, whatever that one is.
+    """
     found: Silence | None = None
     for part in parts:
         loaded = None if overall else part.rows.loaded
@@ -118,9 +121,13 @@ def gap(parts: Iterable[Part], ended: float | None, overall: bool) -> Silence | 
         order = [at for at, time in enumerate(part.times) if time == time]
         order.sort(key=part.times.__getitem__)
         times = list(map(part.times.__getitem__, order))
-        for at, start, end in zip(
-            order, times, [*times[1:], ended if ended is not None else max(times, default=0.0)], strict=False
-        ):
+        every = sorted(time for time in part.rows.table.time if time == time) if chosen else times
+        final = ended if ended is not None else max(every, default=0.0)
+        if chosen:
+            after = [every[place] if (place := bisect_right(every, time)) < len(every) else final for time in times]
+        else:
+            after = [*times[1:], final]
+        for at, start, end in zip(order, times, after, strict=False):
             seconds = max(end - start, 0.0) if loaded is None or loaded[part.index[at]] else 0.0
             if found is None or seconds > found.seconds:
                 found = Silence(part, at, seconds)

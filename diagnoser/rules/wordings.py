@@ -10,7 +10,7 @@ from diagnoser.rules.template_syntax import NAMELESS
 
 _PLACE = re.compile(
     r"\{(?P<name>[A-Za-z_]\w*)(?:![rsa])?(?::(?P<spec>[^{}|]*))?\}"  # {name:.2f}, {name!r}
-    r"|%(?P<percent>[-+]?[\d.]*[sdrfg])(?!\w)"  # %s, %.2f
+    r"|%(?P<percent>[-+]?[\d.]*[sdrfg])(?=m?s\b|\W|\Z)"  # %s, %.2f, with or without a unit of time behind (%ss)
     r"|\{(?P<choice>[^{}\"]*\|[^{}\"]*)\}"  # {Prefill|Decode}, {(detail)|}
     r"|\{(?P<vague>\.\.\.|[\w -]+)\}"  # {...}, {pool state}
 )
