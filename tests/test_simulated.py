@@ -1,4 +1,4 @@
-"""Simulated servers whose trouble is known by construction: what is found is what was the matter, and figures are theirs."""
+"""Simulated servers whose trouble is known by construction: the finding is what was the matter, figures are theirs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from simulated.engines import simulate
 from simulated.judged import diagnose
 from simulated.load import Load

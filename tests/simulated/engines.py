@@ -81,7 +81,7 @@ class VllmV0(VllmV1):
 
 
 class Sglang(Machine):
-    """Prompts first, if they and the outputs that may follow fit; when decoding runs out of room requests are retracted."""
+    """Prompts first, if they and the outputs that may follow fit; decoding that runs out of room retracts requests."""
 
     chunk: Request | None = None
 

@@ -14,7 +14,7 @@ INPUTS = ("log", "metrics", "both", "many")
 
 
 def write(record: Record, folder: Path, inputs: str) -> list[Path]:
-    """Write what ``inputs`` names: the log, five pages as in the recordings, both, or the log with a page each second."""
+    """Write what ``inputs`` names: the log, five pages as in the recordings, both, or the log with many pages."""
     names = []
     if inputs != "metrics":
         printed = sglang_log.log(record) if record.server.engine == "sglang" else vllm_log.log(record)

@@ -39,7 +39,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Load:
-    """Requests of one kind: ``rate`` a second (Poisson), or ``clients`` that each send again when they were answered."""
+    """Requests of one kind: ``rate`` a second (Poisson), or ``clients`` that send again when answered."""
 
     rate: float = 0.0
     clients: int = 0

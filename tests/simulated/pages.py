@@ -1,4 +1,4 @@
-"""Metrics pages of simulated servers: the names, labels and buckets of each version, and only what rules may ask for."""
+"""Metrics pages of simulated servers: names, labels and buckets of each version, for what rules may ask for."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Pages:
             if record.server.engine == "sglang"
             else done
         )
-        spans = {
+        spans: dict[str, list[tuple[float, float, int]]] = {
             "ttft": [(one.first or 0.0, span(one.arrival, one.first), 1) for one in first],
             "e2e": [(one.ended or 0.0, span(one.arrival, one.ended), 1) for one in done],
             "queue": [(one.ended or 0.0, span(one.arrival, one.admitted), 1) for one in done],
@@ -135,7 +135,8 @@ VLLM_NEW = {
 SGLANG = {
     "sglang:time_to_first_token_seconds": ("ttft", SG_TTFT), "sglang:e2e_request_latency_seconds": ("e2e", SG_TTFT),
     "sglang:inter_token_latency_seconds": ("gaps", SG_ITL), "sglang:queue_time_seconds": ("queue", SG_QUEUE),
-    "sglang:prompt_tokens_histogram": ("prompt", SG_TOKENS), "sglang:generation_tokens_histogram": ("output", SG_TOKENS),
+    "sglang:prompt_tokens_histogram": ("prompt", SG_TOKENS),
+    "sglang:generation_tokens_histogram": ("output", SG_TOKENS),
 }  # fmt: skip
 
 
@@ -148,7 +149,8 @@ def labels(now: Moment, name: str) -> str:
     if name.endswith(("time_to_first_token_seconds", "e2e_request_latency_seconds")) and new:
         return f'{model},is_streaming="true"'
     if name.endswith(("queue_time_seconds", "rank")):
-        return f'engine_type="unified",model_name="tiny-llama",{"moe_ep_rank=" + chr(34) + "0" + chr(34) + "," if new else ""}pp_rank="0",tp_rank="0"'
+        expert = 'moe_ep_rank="0",' if new else ""
+        return f'engine_type="unified",model_name="tiny-llama",{expert}pp_rank="0",tp_rank="0"'
     return model
 
 
@@ -162,7 +164,8 @@ def answers(now: Moment) -> Iterator[str]:
     for status, value in (("2xx", len(now.answered)), ("4xx", now.refused)):
         if value and sglang:
             code = "200" if status == "2xx" else "400"
-            yield f'sglang:http_responses_total{{endpoint="/v1/completions",method="POST",status_code="{code}"}} {value}.0'
+            mine = f'endpoint="/v1/completions",method="POST",status_code="{code}"'
+            yield f"sglang:http_responses_total{{{mine}}} {value}.0"
         elif value:
             yield f'http_requests_total{{handler="/v1/completions",method="POST",status="{status}"}} {value}.0'
 
@@ -207,8 +210,8 @@ def sglang_numbers(now: Moment) -> Iterator[str]:
               "num_used_tokens": now.last.held if now.last and now.running else 0, "gen_throughput": now.speed,
               "num_grammar_queue_reqs": 0, "num_retracted_reqs": 0, "cache_hit_rate": 0.0}  # fmt: skip
     if new:
-        gauges |= {"new_token_ratio": now.last.ratio if now.last else 0.7, "fwd_occupancy": math.nan, "utilization": 0.0,
-                   "max_total_num_tokens": now.record.server.tokens}  # fmt: skip
+        gauges |= {"new_token_ratio": now.last.ratio if now.last else 0.7, "fwd_occupancy": math.nan,
+                   "utilization": 0.0, "max_total_num_tokens": now.record.server.tokens}  # fmt: skip
     for name, value in gauges.items():
         yield from number(f"sglang:{name}", rank, value)
     yield from answers(now) if new else ()

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from simulated.load import Load
 from simulated.server import Server
 
 VERSIONS = (
-    ("vllm", "0.8.5"), ("vllm", "0.9.2"), ("vllm", "0.16.0"), ("vllm", "0.32.0"), ("sglang", "0.5.4"), ("sglang", "0.5.23")
+    ("vllm", "0.8.5"), ("vllm", "0.9.2"), ("vllm", "0.16.0"), ("vllm", "0.32.0"),
+    ("sglang", "0.5.4"), ("sglang", "0.5.23")
 )  # fmt: skip
 
 #: Two machines: a processor as in the recordings, and something like a GPU with a model of middling size.
-MACHINES = {
+MACHINES: dict[str, dict[str, Any]] = {
     "cpu": {"base": 0.012, "per_prompt": 1 / 2500, "per_running": 0.0004, "per_kv": 0.0},
     "gpu": {"base": 0.010, "per_prompt": 1 / 12000, "per_running": 0.00005, "per_kv": 2e-8},
 }

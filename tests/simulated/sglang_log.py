@@ -37,7 +37,8 @@ def head(record: Record) -> Iterator[str]:
     yield f"{now} {arguments(record)}"
     yield f"{now} Load weight begin. avail mem=20.51 GB"
     yield f"{now} Load weight end. elapsed=0.32 s, type=LlamaForCausalLM, avail mem=20.41 GB, mem usage=0.10 GB."
-    yield f"{now} KV Cache is allocated. dtype: torch.bfloat16, #tokens: {server.tokens}, K size: 0.04 GB, V size: 0.04 GB"
+    sizes = f"#tokens: {server.tokens}, K size: 0.04 GB, V size: 0.04 GB"
+    yield f"{now} KV Cache is allocated. dtype: torch.bfloat16, {sizes}"
     yield (
         f"{now} max_total_num_tokens={server.tokens}, chunked_prefill_size={server.budget}, max_prefill_tokens=16384, "
         f"max_running_requests={limit}, context_len={server.context}, available_cpu_mem=20.17 GB"
@@ -84,8 +85,8 @@ def batches(record: Record) -> Iterator[tuple[float, str]]:
         decoded += 1
         made += step.tokens
         if decoded % 40 == 0:
-            text = f"Decode batch{number}, #running-req: {step.running}, #token: {step.held}, token usage: {step.used:.2f}, "
-            text += f"cpu graph: False, gen throughput (token/s): {made / max(step.time - since, 0.001):.2f}, "
+            text = f"Decode batch{number}, #running-req: {step.running}, #token: {step.held}, "
+            text += f"token usage: {step.used:.2f}, cpu graph: False, gen throughput (token/s): {made / max(step.time - since, 0.001):.2f}, "
             text += f"#queue-req: {step.waiting}{'' if new else ', '}"
             made, since = 0, step.time
             yield step.time, f"{clock(step.time)} {text}"

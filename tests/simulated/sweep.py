@@ -1,4 +1,4 @@
-"""Hundreds of simulated servers against what is found in them: ``python -m simulated.sweep [ROUNDS] [SEED]`` in tests/."""
+"""Hundreds of simulated servers and what is found in them: ``python -m simulated.sweep [ROUNDS] [SEED]`` in tests/."""
 
 from __future__ import annotations
 
@@ -33,12 +33,13 @@ def main(rounds: int, seed: int, only: str, verbose: bool, given: tuple[str, ...
                     session = diagnose(record, Path(folder), inputs)
                 found = [one.id for one in session.report.findings if one.severity != "info"]
                 first = found[0] if found else "-"
-                right = first == "-" and (not wanted or untold(record, truth, wanted, inputs)) or first in wanted
+                right = (first == "-" and (not wanted or untold(record, truth, wanted, inputs))) or first in wanted
                 kind = "right" if right else "false alarm" if not wanted else "silent" if first == "-" else "wrong root"
                 table[inputs, kind, ""] += 1
                 if not right or verbose:
                     print(
-                        f"{kind:11} {inputs:8} {server.engine}-{server.version} {name} round {turn}: {found} wanted {wanted}",
+                        f"{kind:11} {inputs:8} {server.engine}-{server.version} {name} round {turn}:",
+                        f"{found} wanted {wanted}",
                         flush=True,
                     )
                     print(f"            {truth}")

@@ -1,4 +1,4 @@
-"""What was the matter with a simulated server, said from what it counted itself; None where nobody should have to tell."""
+"""What was the matter with a simulated server, said from what it counted itself; None where that is open."""
 
 from __future__ import annotations
 

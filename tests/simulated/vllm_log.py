@@ -12,8 +12,8 @@ START = 1_795_975_200.0
 API, CORE = "(APIServer pid=453) ", {"0.16.0": "(EngineCore_DP0 pid=512) ", "0.32.0": "(EngineCore pid=512) "}
 STATS = {"0.8.5": "metrics.py:486", "0.9.2": "loggers.py:118", "0.16.0": "loggers.py:259", "0.32.0": "loggers.py:335"}
 BUILT = (
-    "Initializing a V{kind} LLM engine (v{version}) with config: model='/srv/models/tiny-llama', speculative_config=None, "
-    "tokenizer='/srv/models/tiny-llama', skip_tokenizer_init=False, tokenizer_mode=auto, revision=None, "
+    "Initializing a V{kind} LLM engine (v{version}) with config: model='/srv/models/tiny-llama', "
+    "speculative_config=None, tokenizer='/srv/models/tiny-llama', skip_tokenizer_init=False, tokenizer_mode=auto, revision=None, "
     "trust_remote_code=False, dtype=torch.bfloat16, max_seq_len={context}, download_dir=None, load_format=dummy, "
     "tensor_parallel_size=1, pipeline_parallel_size=1, quantization=None, enforce_eager=True, kv_cache_dtype=auto, "
     "device_config=cpu, seed=0, served_model_name=tiny-llama, enable_prefix_caching={cached}, "
@@ -72,7 +72,8 @@ def head(record: Record) -> Iterator[str]:
     each = server.tokens / server.context
     if v0:
         yield f"INFO {now} [executor_base.py:112] # cpu blocks: {server.tokens // server.block}, # CPU blocks: 0"
-        yield f"INFO {now} [executor_base.py:117] Maximum concurrency for {server.context} tokens per request: {each:.2f}x"
+        most = f"Maximum concurrency for {server.context} tokens per request: {each:.2f}x"
+        yield f"INFO {now} [executor_base.py:117] {most}"
     elif server.version == "0.32.0":
         yield (
             f"{core}INFO {now} [kv_cache_utils.py:2327] CPU KV cache size: {server.tokens:,} tokens, "
@@ -147,7 +148,8 @@ def statistics(record: Record, api: str) -> Iterator[tuple[float, str]]:
             text = f"Avg prompt throughput: {prompt:.1f} tokens/s, Avg generation throughput: {made:.1f} tokens/s, "
             text += f"Running: {running} reqs, "
             if server.version == "0.8.5":
-                text += f"Swapped: 0 reqs, Pending: {waiting} reqs, GPU KV cache usage: {used:.1f}%, CPU KV cache usage: 0.0%."
+                text += f"Swapped: 0 reqs, Pending: {waiting} reqs, GPU KV cache usage: {used:.1f}%, "
+                text += "CPU KV cache usage: 0.0%."
             else:
                 pool = "CPU" if server.version == "0.32.0" else "GPU"
                 text = f"Engine 000: {text}Waiting: {waiting} reqs, {pool} KV cache usage: {used:.1f}%"
