@@ -86,7 +86,9 @@ def batches(record: Record) -> Iterator[tuple[float, str]]:
         made += step.tokens
         if decoded % 40 == 0:
             text = f"Decode batch{number}, #running-req: {step.running}, #token: {step.held}, "
-            text += f"token usage: {step.used:.2f}, cpu graph: False, gen throughput (token/s): {made / max(step.time - since, 0.001):.2f}, "
+            text += ""
+            text += f"token usage: {step.used:.2f}, cpu graph: False, "
+            text += f"gen throughput (token/s): {made / max(step.time - since, 0.001):.2f}, "
             text += f"#queue-req: {step.waiting}{'' if new else ', '}"
             made, since = 0, step.time
             yield step.time, f"{clock(step.time)} {text}"

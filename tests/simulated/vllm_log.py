@@ -13,7 +13,8 @@ API, CORE = "(APIServer pid=453) ", {"0.16.0": "(EngineCore_DP0 pid=512) ", "0.3
 STATS = {"0.8.5": "metrics.py:486", "0.9.2": "loggers.py:118", "0.16.0": "loggers.py:259", "0.32.0": "loggers.py:335"}
 BUILT = (
     "Initializing a V{kind} LLM engine (v{version}) with config: model='/srv/models/tiny-llama', "
-    "speculative_config=None, tokenizer='/srv/models/tiny-llama', skip_tokenizer_init=False, tokenizer_mode=auto, revision=None, "
+    "speculative_config=None, tokenizer='/srv/models/tiny-llama', skip_tokenizer_init=False, "
+    "tokenizer_mode=auto, revision=None, "
     "trust_remote_code=False, dtype=torch.bfloat16, max_seq_len={context}, download_dir=None, load_format=dummy, "
     "tensor_parallel_size=1, pipeline_parallel_size=1, quantization=None, enforce_eager=True, kv_cache_dtype=auto, "
     "device_config=cpu, seed=0, served_model_name=tiny-llama, enable_prefix_caching={cached}, "
