@@ -246,8 +246,13 @@ def test_only_loaded_rows_count_unless_overall() -> None:
 
 
 def test_rows_without_load_series_go_with_the_row_before() -> None:
-    made = run(table({LOAD: [None, 0, None, 1, None], "gen.tps": [1, 2, 3, 4, 5]}))
-    assert value("sum(gen.tps)", made) == 1 + 4 + 5
+    made = run(table({LOAD: [None, 0, None, 1, None], "kv.usage": [1, 2, 3, 4, 5]}))
+    assert value("sum(kv.usage)", made) == 1 + 4 + 5
+
+
+def test_rows_in_which_tokens_were_made_are_loaded() -> None:
+    made = run(table({LOAD: [0, 0, 1, 0], "gen.tps": [0, 20, 30, 0], "kv.usage": [1, 2, 3, 4]}))
+    assert value("sum(kv.usage)", made) == 2 + 3
 
 
 def test_idle_samples() -> None:

@@ -15,6 +15,9 @@ from diagnoser.tables.table import Table
 #: Series whose sum says whether a server has work.
 LOAD = ("requests.running", "requests.waiting", "requests.swapped", "requests.deferred", "prefill.new_seqs")
 
+#: Series of what was done since the row before: a server that did something had work, whatever its end found running.
+DONE = ("gen.tps", "gen.tokens", "prompt.tokens", "prompt.tps")
+
 #: The shortest and the longest a row may last, seconds; the longest grows with the usual beat of the lines.
 SHORTEST = 0.05
 LONGEST = 30.0
@@ -109,7 +112,7 @@ class Rows:
 
     @cached_property
     def loaded(self) -> bytes | None:
-        """Rows with work: running, waiting, swapped or deferred requests, or some that begin.
+        """Rows with work: running, waiting, swapped or deferred requests, some that begin, or tokens since the row before.
 
         A row that prints none of these goes with the last row that did; before the first one it counts as loaded. A
         table of GPU figures goes by the server's own tables.
@@ -117,8 +120,9 @@ class Rows:
         columns = [self.table.columns[name] for name in LOAD if name in self.table.columns]
         if not columns:
             return at_work(self, self.served) if self.served else None
+        done = [self.table.columns[name] for name in DONE if name in self.table.columns]
         out, state = bytearray(), True
-        for row in zip(*columns, strict=True):
+        for i, row in enumerate(zip(*columns, strict=True)):
             known = False
             busy = False
             for value in row:
@@ -127,7 +131,7 @@ class Rows:
                     busy = busy or value > 0
             if known:
                 state = busy
-            out.append(state)
+            out.append(state or any(column[i] > 0 for column in done))
         return None if all(out) else bytes(out)
 
     def present(self, name: str) -> bytes | None:
