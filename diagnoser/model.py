@@ -27,7 +27,8 @@ class Problem:
 class Line:
     """One line as the server wrote it, after the runtime's envelope was peeled off.
 
-    ``time``: the envelope's own, epoch seconds UTC. ``stream``: the writer (pod/container, compose service, journald
+    ``time``: the envelope's own, epoch seconds UTC. ``undated``: the same in the nominal year 2000, of an envelope that
+    prints no year. ``stream``: the writer (pod/container, compose service, journald
     unit; "" for a bare log), whose lines form one history. ``number``: the physical line, which its pieces share.
     """
 
@@ -37,6 +38,7 @@ class Line:
     time: float | None
     stream: str
     envelope: str
+    undated: float | None = None
 
 
 @dataclass(slots=True)

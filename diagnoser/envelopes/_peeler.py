@@ -131,6 +131,7 @@ class Peeler:
     def _peel(self, source: str, number: int, text: str, held: Unfinished | None = None) -> list[Line]:
         """Peel level by level; ``held`` is what a joined line was wrapped in."""
         names, stream, time = (held.names, held.stream, held.time) if held else ((), "", None)
+        undated = None
         strips = 0
         while len(names) < MAX_LEVELS:
             heads = self._heads.get(text[:1])
@@ -155,6 +156,7 @@ class Peeler:
                 return []
             if peeled.time is not None:
                 time = peeled.time
+            undated = peeled.undated or undated
             if peeled.stream:
                 stream = f"{stream}/{peeled.stream}" if stream else peeled.stream
             if peeled.key is not None:
@@ -171,8 +173,8 @@ class Peeler:
         if held is None:
             self.seen[title] += 1
         if "\r" in text or "|" in text or "\n" in text:
-            return [Line(source, number, piece, time, stream, title) for piece in split(text)]
-        return [Line(source, number, text, time, stream, title)]
+            return [Line(source, number, piece, time, stream, title, undated) for piece in split(text)]
+        return [Line(source, number, text, time, stream, title, undated)]
 
     def _trust(self, peeled: Peeled) -> bool:
         """Believe a weak envelope by the text inside it, or by its stream once that text was seen."""

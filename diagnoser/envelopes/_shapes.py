@@ -12,6 +12,8 @@ from diagnoser.patterns import lazily
 TIME = r"[0-9]{4}-[0-9-]{5}T[0-9:.]{8,18}(?:Z|[+-][0-9:]{4,6})"
 MONTH_DAY_TIME = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?"
 
+_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+
 LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|NOTICE)"
 #: ``(EngineCore_DP0 pid=77) ``, ``(VllmWorker rank=2 pid=914) ``, ``(RayWorkerWrapper pid=1, ip=10.0.0.2) ``
 PROCESS = r"\([A-Za-z_][\w.-]{0,60}(?: \w{1,20}=\w{1,20}){0,4} pid=\d{1,10}(?:, ip=[\w.:]{1,45})?\) ?"
@@ -42,6 +44,13 @@ def epoch(text: str) -> float | None:
         return second + float(text[19 : len(text) - len(zone)])
     except ValueError:  # "10:00:00.1.2"
         return None
+
+
+def undated(text: str) -> float | None:
+    """Give epoch seconds of ``Sep  9 21:20:03.5`` in the nominal year 2000, which has a 29 February."""
+    month, _, rest = text.partition(" ")
+    day, _, clock = rest.strip().partition(" ")
+    return epoch(f"2000-{_MONTHS.index(month) // 3 + 1:02}-{int(day):02}T{clock}Z")
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,13 +1,13 @@
 """journalctl's default output and its variants: ``Nov 29 12:00:00 host unit[pid]: text`` (also syslog files).
 
-The short form has no year and some zones are only names; such times are left out. journalctl's own lines
-(``-- Boot … --``) are dropped.
+The short form has no year: its times lie in a nominal one. Some zones are only names; such times are left out.
+journalctl's own lines (``-- Boot … --``) are dropped.
 """
 
 import string
 
 from diagnoser.envelopes._peeled import Peeled, Sample
-from diagnoser.envelopes._shapes import MONTH_DAY_TIME, epoch, writer
+from diagnoser.envelopes._shapes import MONTH_DAY_TIME, epoch, undated, writer
 from diagnoser.patterns import lazily
 
 NAME = "journald"
@@ -50,7 +50,7 @@ SAMPLES: list[Sample] = [
 
 _DROP = lazily(_NOTE)
 _LINE = lazily(
-    rf"(?:{MONTH_DAY_TIME} {_HOST}([^\s\[]{{1,200}}?)(?:\[\d{{1,10}}\])?:(?: |\Z)"
+    rf"(?:({MONTH_DAY_TIME}) {_HOST}([^\s\[]{{1,200}}?)(?:\[\d{{1,10}}\])?:(?: |\Z)"
     rf"|(?:{_MONOTONIC}|({_UNIX})|{_DAY}(\d{{4}}-\d\d-\d\d) ({_CLOCK}) ([A-Z]{{2,5}})) "
     rf"{_HOST}(?:([^\s\[|]{{1,200}})\[\d{{1,10}}\]|(kernel)):(?: |\Z))"
 )
@@ -63,7 +63,8 @@ def peel(text: str) -> Peeled | None:
     match = _LINE.match(text)
     if match is None:
         return None
-    short, seconds, date, clock, zone, process, kernel = match.groups()
+    printed, short, seconds, date, clock, zone, process, kernel = match.groups()
     time = float(seconds) if seconds else epoch(f"{date}T{clock}Z") if zone in ("UTC", "GMT") else None
     rest = text[match.end() :]
-    return Peeled(rest, time, writer(short or process or kernel, rest))
+    day = undated(printed) if printed else None
+    return Peeled(rest, time, writer(short or process or kernel, rest), undated=day)

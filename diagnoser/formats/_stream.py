@@ -73,7 +73,7 @@ class Quotes(dict[Quote, Stream]):
             head = ask(colourless(line.text))
             if head is None or head.dialect != request.dialect or head.hour is None:
                 return False
-            time, _ = copy(stream.clock).resolve(head, line.time)
+            time, _ = copy(stream.clock).resolve(head, line.time, line.undated)
             return time is not None and request.time is not None and time >= request.time
 
         quote.end(own)

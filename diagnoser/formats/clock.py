@@ -57,11 +57,20 @@ class Clock:
         if self._hint is None:
             self._hint = time
 
-    def resolve(self, head: Head | None, envelope: float | None) -> tuple[float | None, str]:
-        """Time of a record in seconds and what is known of it: "full", "yearless", "clock" or "" (carried forward)."""
+    def resolve(
+        self, head: Head | None, envelope: float | None, undated: float | None = None
+    ) -> tuple[float | None, str]:
+        """Time of a record in seconds and what is known of it: "full", "yearless", "clock" or "" (carried forward).
+
+        ``undated``: the time of an envelope that prints no year, in the nominal one. It counts once the stream's own
+        lines have told how far their clock is from the envelope's: whose zone it is in, nothing else tells.
+        """
         if head is None or head.hour is None:
             if envelope is None:
-                return self._last, ""
+                if undated is None or not self._month:
+                    return self._last, ""
+                self._last = self._dressed(undated) + self._shift
+                return self._last, "full" if self._year_known else "yearless"
             self._last = envelope + self._shift
             return self._last, "full"
         try:
@@ -83,8 +92,10 @@ class Clock:
                     self._yearless(head.month, head.day, envelope)
                 base, known = self._base, "full" if self._year_known else "yearless"
         except ValueError:
-            return self.resolve(None, envelope)
+            return self.resolve(None, envelope, undated)
         self._last = base + head.hour * 3600 + head.minute * 60 + head.second
+        if envelope is None and undated is not None and self._month:
+            envelope = self._dressed(undated)
         if envelope is not None:
             shift = round((self._last - envelope) / ZONE_STEP) * ZONE_STEP
             self._shift = shift if abs(shift) <= _FARTHEST_ZONE else 0.0
@@ -112,6 +123,13 @@ class Clock:
     def last(self) -> float | None:
         """The last time seen, which lines without one carry on."""
         return self._last
+
+    def _dressed(self, undated: float) -> float:
+        """Move a time of the nominal year to where it is nearest to the day of this stream's last dated line."""
+        day = date.fromordinal(int(undated // _DAY) + _EPOCH)
+        years = [year for year in (self._year - 1, self._year, self._year + 1) if 1 <= year <= 9998]
+        midnights = [_midnight(year, day.month, day.day) for year in years]
+        return min(midnights, key=lambda start: abs(start - self._base)) + undated % _DAY
 
     def _dated(self, year: int, month: int, day: int) -> int:
         """Settle the year of a dated line: its own, unless lines before it were given a nominal one."""

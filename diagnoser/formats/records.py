@@ -235,7 +235,7 @@ class RecordReader:
         return _NOTHING
 
     def _record(self, line: Line, stream: Stream, who: process.Writer, text: str, head: Head | None) -> Record:
-        time, known = stream.clock.resolve(head, line.time)
+        time, known = stream.clock.resolve(head, line.time, line.undated)
         origin = Origin(line.source, line.number)
         if head is None:
             kind = "request" if line.number == 1 and REQUEST_REST.search(text) else "raw"

@@ -37,6 +37,9 @@ def learn(line: bytes, asked: Asked) -> Layout | Request | None:
     if base is None or base.record.kind not in ("stats", "access", "request"):
         return None
     stamp = _TIME.search(line, 0, _TIME_REACH)
+    # Its time is its envelope's, which prints no year: only the lines before it tell which one.
+    if stamp is None and base.line.undated is not None:
+        return None
     outer = None
     if base.line.time is not None and (outer := _outer(line, base)) is None:
         return None

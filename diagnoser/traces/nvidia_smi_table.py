@@ -32,6 +32,12 @@ SAMPLES = [
         "| N/A   35C    P0              N/A / 700W |   72000MiB / 81559MiB  |     96%      Default |\n",
         4,
     ),
+    (
+        "| NVIDIA-SMI 570.133.20             Driver Version: 570.133.20     CUDA Version: 12.8     |\n"
+        "|   5  NVIDIA A100-SXM4-80GB          On  |   00000000:90:00.0 Off |                 ERR! |\n"
+        "| ERR! ERR!  ERR!            ERR! /  ERR! |       4MiB /  81920MiB |    ERR!         ERR! |\n",
+        2,
+    ),
 ]
 
 _WRITER = "nvidia-smi"
@@ -50,6 +56,9 @@ _COLUMNS = (
 )  # fmt: skip
 #: A process that computes; with and without the columns of MIG. The name may be cut or hold blanks.
 _PROCESS = re.compile(r"\|\s*(\d{1,3})(?:\s+\S+\s+\S+)?\s+\d+\s+(?:M\+)?C(?:\+G)?\s+\S.*?\s(\d+)MiB\s*\|")
+#: Of temperature, power, limit and load, so many that cannot be read mean that nothing of the card can: one alone is a
+#: broken fan or sensor.
+_ERRORS = 3
 #: Cards and moments whose processes are told.
 _MOST = 4096
 _LOST = re.compile(r"GPU is lost|GPU requires reset|Unable to determine the device handle for GPU ?(\S*)")
@@ -104,6 +113,8 @@ def _values(cells: tuple[str, ...], errors: str) -> tuple[dict[str, float], list
     """Return the figures of a card by the names of ``--query-gpu``, and what could not be read."""
     values: dict[str, float] = {}
     wrong: list[str] = []
+    if sum(cell == "ERR!" for cell in cells) >= _ERRORS:
+        return {"lost": 1.0}, wrong
     named = [*zip(_COLUMNS, cells, strict=True), (("ecc.errors.uncorrected.volatile.total", "errs"), errors)]
     for (name, unit), cell in named:
         if cell in ("Off", "On"):  # ECC is switched off
