@@ -492,7 +492,7 @@ def test_rounds_are_counted_once(copies: tuple[int, int, int], rounds: int) -> N
     made = usage(0.5, 0.5, 0.5)
     add_events(made, "E", *told(*copies))
     assert value("count(E)", made) == copies[0] * copies[1] * copies[2]
-    assert value("rounds(E)", made) == pytest.approx(rounds, abs=rounds * 0.01)
+    assert value("rounds(E)", made) == pytest.approx(rounds, abs=rounds * 0.02)
 
 
 def test_not_seen_is_unknown_where_the_log_could_not_show_it() -> None:

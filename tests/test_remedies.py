@@ -530,8 +530,8 @@ def test_printed_python_becomes_what_the_flag_takes():
     ("argument", "words"),
     [
         (
-            ("kv_transfer_config", "KVTransferConfig(kv_connector='NixlConnector', kv_role='kv_consumer', kv_rank=None)"),
-            ["--kv-transfer-config", '{"kv_connector": "NixlConnector", "kv_role": "kv_consumer"}'],
+            ("kv_transfer_config", "KVTransferConfig(kv_connector='NixlConnector', kv_role='kv_both', kv_rank=None)"),
+            ["--kv-transfer-config", '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'],
         ),
         (("kv_transfer_config", "KVTransferConfig(kv_connector=Unknown())"), []),
         (("kv_transfer_config", "<vllm.config.KVTransferConfig object at 0x7f>"), []),
@@ -546,7 +546,8 @@ def test_a_python_object_is_never_pasted(argument, words):
 
 
 def test_a_flag_that_was_replaced_is_a_switch_without_a_value():
-    where = context("sglang", "0.4.6.post5", arguments=[("model_path", "m"), ("enable_deepep_moe", True)], values={"n": 96})
+    arguments = [("model_path", "m"), ("enable_deepep_moe", True)]
+    where = context("sglang", "0.4.6.post5", arguments=arguments, values={"n": 96})
     command = plan_of(RUNNING, where).command
     assert "--enable-deepep-moe " in command
     assert "true" not in command
