@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,9 +14,9 @@ from diagnoser.rules.functions import PERCENTILE
 from diagnoser.rules.logic import both, number
 from diagnoser.rules.model import EventSpec, Node
 from diagnoser.rules.nodes import walk
+from diagnoser.rules.rounds import rounds
 from diagnoser.rules.rows import Rows
 from diagnoser.rules.value import UNKNOWN, Answer, Value, unknown
-from diagnoser.tables.table import Group
 
 #: What would decide an event that was not seen.
 START = phrase("the start of the log")
@@ -202,22 +201,6 @@ def _only_phase(where: Node) -> bool:
 def _note(log: EventLog, where: Node | None) -> str:
     exact = where is None or _only_phase(where) or log.count <= EventLog.KEEP
     return "" if exact else f"of the first {EventLog.KEEP}"
-
-
-def rounds(events: Iterable[Event], total: int) -> int:
-    """How often something happened to all ranks together: tensor and pipeline ranks of one scheduler each print it.
-
-    Data-parallel ranks schedule on their own, so theirs are added. Beyond what is kept, as many are copies as before.
-    """
-    copies: dict[Group, Counter[tuple[Group, str]]] = {}
-    found = 0
-    for event in events:
-        found += 1
-        own = tuple(rank for rank in event.ranks if rank[0].startswith("dp"))
-        others = tuple(rank for rank in event.ranks if rank not in own)
-        copies.setdefault(own, Counter())[others, event.process] += 1
-    once = sum(max(counted.values()) for counted in copies.values())
-    return once if found >= total else round(once * total / max(found, 1))
 
 
 def _ranks(log: EventLog, events: Iterable[Event]) -> int:
