@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -465,6 +466,10 @@ def events() -> Run:
         ("ranks(kv.retracted)", 2),
         ("ranks(E)", 1),
         ("ranks(F)", 0),
+        ("rounds(kv.retracted)", 3),
+        ("rounds(kv.retracted where reqs < 5)", 2),
+        ("rounds(E)", 1),
+        ("rounds(F)", 0),
         ("survived(F)", False),
         ("survived(E)", False),
     ],
@@ -472,6 +477,29 @@ def events() -> Run:
 def test_event(text: str, expected: Any) -> None:
     found = value(text, events())
     assert found is expected if expected is UNKNOWN else found == pytest.approx(expected)
+
+
+def told(count: int, dp: int, tp: int) -> Iterator[dict[str, Any]]:
+    for seq in range(count):
+        for group in range(dp):
+            for rank in range(tp):
+                yield {"time": 1.0 + seq, "seq": seq, "ranks": (("dp", str(group)), ("tp", str(rank)))}
+
+
+@pytest.mark.parametrize(
+    ("copies", "rounds"),
+    [
+        ((34, 1, 8), 34),  # what each of eight ranks tells happened once
+        ((5, 4, 2), 20),  # data-parallel ranks schedule on their own
+        ((300, 1, 8), 300),  # beyond what is kept: as many copies as before
+        ((1, 1, 1), 1),
+    ],
+)
+def test_rounds_are_counted_once(copies: tuple[int, int, int], rounds: int) -> None:
+    made = usage(0.5, 0.5, 0.5)
+    add_events(made, "E", *told(*copies))
+    assert value("count(E)", made) == copies[0] * copies[1] * copies[2]
+    assert value("rounds(E)", made) == pytest.approx(rounds, abs=rounds * 0.02)
 
 
 def test_not_seen_is_unknown_where_the_log_could_not_show_it() -> None:

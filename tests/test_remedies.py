@@ -526,6 +526,33 @@ def test_printed_python_becomes_what_the_flag_takes():
     ]
 
 
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        (
+            ("kv_transfer_config", "KVTransferConfig(kv_connector='NixlConnector', kv_role='kv_both', kv_rank=None)"),
+            ["--kv-transfer-config", '{"kv_connector": "NixlConnector", "kv_role": "kv_both"}'],
+        ),
+        (("kv_transfer_config", "KVTransferConfig(kv_connector=Unknown())"), []),
+        (("kv_transfer_config", "<vllm.config.KVTransferConfig object at 0x7f>"), []),
+        (("tokenizer_mode", True), []),
+    ],
+)
+def test_a_python_object_is_never_pasted(argument, words):
+    """It becomes what the flag takes, or is left out and the command says so."""
+    plan = plan_of(RUNNING, context(arguments=[("model", "m"), argument], values={"n": 96}))
+    rest = shlex.split(plan.command)[3:-2]
+    assert rest == words + ([] if words else ["…"])
+
+
+def test_a_flag_that_was_replaced_is_a_switch_without_a_value():
+    arguments = [("model_path", "m"), ("enable_deepep_moe", True)]
+    where = context("sglang", "0.4.6.post5", arguments=arguments, values={"n": 96})
+    command = plan_of(RUNNING, where).command
+    assert "--enable-deepep-moe " in command
+    assert "true" not in command
+
+
 def test_a_hostile_model_name_stays_one_word():
     model = "x; rm -rf / #$(id)"
     plan = plan_of(RUNNING, context(arguments=[("model", model)], values={"n": 96}))

@@ -175,7 +175,10 @@ def test_a_field_that_no_version_printed_is_told_and_kept(told, line, new, label
     assert (run.figures[label].median if label in run.figures else None) == figure
 
 
-@pytest.mark.parametrize("line", [_VLLM, _SGLANG])
+_V0 = "INFO 01-22 10:0{m}:00 metrics.py:483] Prefix cache hit rate: GPU: 52.36%, CPU: 0.00%{new}"
+
+
+@pytest.mark.parametrize("line", [_VLLM, _SGLANG, _V0])
 def test_known_fields_are_no_drift(told, line):
     report = told([line.format(m=m, new="") for m in range(6)])
     assert not [note for note in report.runs[0].notes if note.startswith("drift")]

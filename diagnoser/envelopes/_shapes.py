@@ -30,8 +30,10 @@ _LOGGED = (
 _ABOUT = lazily(r"([\w@.\\-]{1,200}?)\.service: ")
 #: An engine's record with a level or a time.
 LOGGED = lazily(rf"(?:{PROCESS})?{_LOGGED}")
+#: How argparse begins its help and its last word, which may be all that a server says.
+_PARSER = r"usage: [\w./-]{1,100}+(?: [\w-]{1,40}+){0,3} \[-|[\w./-]{1,100}+(?: [\w-]{1,40}+){0,3}: error: "
 #: Text that an inference server, a router or a nested envelope begins with.
-RECORD_START = lazily(rf"{PROCESS}|{_LOGGED}|{TIME} |\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
+RECORD_START = lazily(rf"{PROCESS}|{_LOGGED}|{TIME} |\d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|{_PARSER}")
 
 
 def epoch(text: str) -> float | None:

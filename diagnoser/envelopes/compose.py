@@ -22,6 +22,10 @@ SAMPLES: list[Sample] = [
     ("vllm | INFO 09-19 18:00:03 [x.py:1] y", "INFO 09-19 18:00:03 [x.py:1] y", None,
      "vllm"),
     ("vllm-1  |", "", None, "vllm-1"),
+    ("sglang-main  | usage: sglang serve [-h] --model-path M", "usage: sglang serve [-h] --model-path M",
+     None, "sglang-main"),
+    ("sglang-main  | sglang serve: error: ambiguous option: --x", "sglang serve: error: ambiguous option: --x",
+     None, "sglang-main"),
     ("qwen-1  | 2026-09-19T18:00:03.203380094Z INFO: x", "2026-09-19T18:00:03.203380094Z INFO: x",
      None, "qwen-1"),
 ]  # fmt: skip

@@ -58,6 +58,8 @@ class Flag(NamedTuple):
     @property
     def is_switch(self) -> bool:
         """Whether it takes no value."""
+        if self.type.startswith("Deprecated"):
+            return not self.choices  # it says what replaced it; one of a choice is still a value
         return self.type.startswith(("bool", "flag")) or "store_true" in self.type.lower()
 
 

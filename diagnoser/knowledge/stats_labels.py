@@ -15,7 +15,14 @@ LINES = ("stats.", "decode_batch", "prefill_batch")
 _FIELD = re.compile(r"(?:^|[,.\[|:]\s*)(#?[A-Za-z][\w /#().+-]{0,60}?): ?(?=[\[{%])")
 #: Fields that a wording leaves out or puts together elsewhere.
 _MORE = {
-    "vllm": ("KV fetch", "Per-position acceptance rate", "Per-position committed rate", "GPU KV cache usage"),
+    "vllm": (
+        "Prefix cache hit rate: GPU",
+        "Prefix cache hit rate: CPU",
+        "KV fetch",
+        "Per-position acceptance rate",
+        "Per-position committed rate",
+        "GPU KV cache usage",
+    ),
     "sglang": ("cuda graph", "npu graph", "xpu graph", "cpu graph", "cuda graph (prefill)", "#prealloc-req (prefill)"),
 }
 

@@ -21,6 +21,8 @@ _INSIDE = lazily(
     r"""hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|(?<=://)[^/\s:@"']+:[^/\s@"']+(?=@)"""
     r"""|(?<=api_key": ")[^"]+|(?<=token": ")[^"]+|(?<=password": ")[^"]+"""
 )
+#: A Python object as its class prints it, which no flag takes.
+_OBJECT = lazily(r"<.+>\Z|[A-Za-z_][\w.]*\(.*\)\Z")
 #: Characters of a printed list or mapping that is still taken apart.
 _LONGEST = 4000
 #: Arguments that are the model itself, or repeat it, or belong to no flag.
@@ -29,16 +31,21 @@ _FIRST_SERVE = parse_version("0.5.3")
 
 
 def words(dest: str, flag: str, value: Any, negative: str | None, is_switch: bool) -> list[str]:
-    """Return the words that set an argument; none for what cannot be written. Secrets become ``***``."""
+    """Return the words that set an argument, none for what has none. Secrets become ``***``.
+
+    An ellipsis alone is for a value that no command line takes: a Python object, or "true" of a flag with a value.
+    """
     value = _unpacked(value)
     if value is None:
         return []
     if isinstance(value, bool):
-        if is_switch or value is False:
-            return [flag] if value else [negative] if negative else []
-        return [flag, "true"]
+        return [flag if is_switch else ELLIPSIS] if value else [negative] if negative else []
     if _SECRET.search(dest):
         return [flag, HIDDEN]
+    if isinstance(value, str) and _OBJECT.match(value):
+        value = _settings(value)
+        if value is None:
+            return [ELLIPSIS]
     if isinstance(value, dict):
         return [flag, masked(_plain(value))]
     if isinstance(value, list | tuple):
@@ -59,8 +66,9 @@ def command(context: Context, remove: Sequence[str], add: Sequence[str], env: Se
     gone = {word for word in (*remove, *add) if word.startswith("--")}
     gone |= {"--" + word[5:] for word in gone if word.startswith("--no-")}
     dests = {context.catalog.dest(context.engine, word) for word in gone}
-    parts = [*env, *_program(context), *_kept(context, dests)]
-    if not _complete(context):
+    kept = list(_kept(context, dests))
+    parts = [*env, *_program(context), *(word for word in kept if word != ELLIPSIS)]
+    if ELLIPSIS in kept or not _complete(context):
         parts.append(ELLIPSIS)
     parts += add
     return " ".join(_quoted(part) for part in parts)
@@ -120,6 +128,18 @@ def _unpacked(value: Any) -> Any:
         with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             return ast.literal_eval(value)
     return value
+
+
+def _settings(value: str) -> dict[str, Any] | None:
+    """Read ``KVTransferConfig(kv_role='kv_consumer')`` as the mapping that its flag takes; None for other objects."""
+    import ast  # few logs print one
+
+    with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+        call = ast.parse(value[:_LONGEST], mode="eval").body
+        if isinstance(call, ast.Call) and not call.args and all(word.arg for word in call.keywords):
+            told = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+            return {name: given for name, given in told.items() if given is not None}
+    return None
 
 
 def _plain(value: Any) -> str:

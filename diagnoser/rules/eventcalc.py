@@ -14,6 +14,7 @@ from diagnoser.rules.functions import PERCENTILE
 from diagnoser.rules.logic import both, number
 from diagnoser.rules.model import EventSpec, Node
 from diagnoser.rules.nodes import walk
+from diagnoser.rules.rounds import rounds
 from diagnoser.rules.rows import Rows
 from diagnoser.rules.value import UNKNOWN, Answer, Value, unknown
 
@@ -74,7 +75,7 @@ class Events:
         return kept if where is None else [event for event in kept if self._holds(where, fields_of(event)) is True]
 
     def calculate(self, node: Node) -> Answer:
-        """Return the value of an ``events`` node: count, peak, rate, time, lasttime, ranks."""
+        """Return the value of an ``events`` node: count, rounds, peak, rate, time, lasttime, ranks."""
         name, event, where, length = node.args
         seen = self.seen(event.args[0])
         if seen.value is UNKNOWN:
@@ -85,6 +86,8 @@ class Events:
         note = _note(log, where)
         if name == "count":
             return Answer(self._count(log, where), note=note)
+        if name == "rounds":
+            return Answer(rounds(self.matching(log, where), self._count(log, where)), note=note)
         if name == "ranks":
             return Answer(_ranks(log, self.matching(log, where)), note=note)
         times: Sequence[float] = log.times

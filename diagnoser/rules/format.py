@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LARGEST = 1e15
 
 #: How an expression begins whose zero says nothing: what did not happen needs no mention.
-_COUNTS = ("count(", "ranks(", "run.restarts")
+_COUNTS = ("count(", "rounds(", "ranks(", "run.restarts")
 
 #: The semicolon of languages that write full-width marks.
 _FULL_WIDTH = "\uff1b"

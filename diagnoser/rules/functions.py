@@ -30,7 +30,15 @@ TIMED = ("best", "worst", "sustained")
 OF_FIELDS = ("first", "last", "min", "max", "sum", "mean")
 
 #: Functions of an event -> unit of the result.
-OF_EVENTS = {"count": "events", "peak": "events", "rate": "1/s", "time": "seconds", "lasttime": "seconds", "ranks": ""}
+OF_EVENTS = {
+    "count": "events",
+    "peak": "events",
+    "rate": "1/s",
+    "time": "seconds",
+    "lasttime": "seconds",
+    "ranks": "",
+    "rounds": "events",
+}
 
 #: Scalar functions -> (least, most) number of arguments; None: no limit.
 SCALAR: dict[str, tuple[int, int | None]] = {
