@@ -56,7 +56,7 @@ class RecordReader:
         if line.time is None:
             if stream.width.full and self._unbroken(line, stream, text):
                 return _NOTHING
-            stream.width.see(len(text))
+            stream.width.see(text)
         who = process.NOBODY
         if text[:1] == "(" or text[:2] in ("[r", "[d"):
             who, text = self._peel(text)
@@ -68,14 +68,19 @@ class RecordReader:
     def _unbroken(self, line: Line, stream: Stream, text: str) -> bool:
         """Put a line behind the last one when it is the rest that a terminal broke off."""
         last, loose = stream.last, stream.loose
-        if last is not None and not last.closed and stream.width.rest(text) and self._ask(text) is None:
+        if last is not None and not last.closed and stream.width.rest(text) and not self._begins(text):
             last.glue(text, line.number, self._count)
-            stream.width.see(len(text))
+            stream.width.see(text)
             return True
         if loose is not None:
             loose.close()
             stream.loose = None
         return False
+
+    def _begins(self, text: str) -> bool:
+        """Whether a line is the first one of a record, whatever stands before its head."""
+        tagged = text[:1] == "(" or text[:2] in ("[r", "[d")
+        return (tagged and process.length(text) > 0) or self._ask(text) is not None or _GLUED.search(text) is not None
 
     def _quoted(self, line: Line, quote: Quote) -> Sequence[Record]:
         """Hold a line that a user may have sent; when it turns out that none did, read what was held again."""
