@@ -128,7 +128,7 @@ class Lifetime:
             run.time_known = run.time_known or record.time_known
         if record.kind == "traceback":
             self.troubled = True
-            if self.phase == "startup":
+            if self.phase == "startup" or (self.run.at_work and self.last_activity < 0):
                 self._die(record)
         if record.kind == "access" and '" 200' in record.text and "POST " in record.text:
             self.answered += 1
