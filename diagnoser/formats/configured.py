@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-from diagnoser.formats import sglang, uvicorn, vllm, vllm_stats
+from diagnoser.formats import sglang, uvicorn, vllm
 from diagnoser.formats.base import Head
-from diagnoser.formats.sglang_stats import is_stats
 from diagnoser.patterns import lazily
 
 NAME = "configured"
@@ -103,9 +102,10 @@ def _engine(logger: str, found: dict[str, re.Match[str]], message: str) -> str:
     ranked = (found["place"]["ranks"] if "place" in found else "") or (
         found["time"]["ranked"] if "time" in found else ""
     )
-    if ranked or is_stats(message):
+    # What quotes a client must be known as such, whoever wrote it.
+    if ranked or sglang.classify(message).kind in ("stats", "request"):
         return "sglang"
-    return "vllm" if vllm_stats.is_stats(message) else ""
+    return "vllm" if vllm.kind_of(message) in ("stats", "request") else ""
 
 
 def _read(engine: str, message: str) -> Head:

@@ -7,7 +7,6 @@ import json
 from diagnoser.formats import sglang, vllm
 from diagnoser.formats.base import Head
 from diagnoser.formats.process import writer
-from diagnoser.formats.sglang_stats import is_stats
 from diagnoser.patterns import lazily
 
 NAME = "json"
@@ -43,7 +42,7 @@ def _engine(logger: str, message: str) -> str:
         return family
     if logger not in ("", "root", "__main__"):
         return NAME
-    if is_stats(message):
+    if sglang.classify(message).kind in ("stats", "request"):
         return "sglang"
     return "vllm" if vllm.kind_of(message) == "stats" else NAME
 
