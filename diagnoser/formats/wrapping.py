@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from diagnoser.formats import process
+from diagnoser.formats.base import Head
+from diagnoser.patterns import lazily
+
 #: Columns of a terminal somebody would copy a log from.
 _NARROWEST = 60
 _WIDEST = 400
 #: A line that begins with so many characters of the one before, of enough different ones, repeats its head.
 _HEAD = 8
 _DIFFERENT = 4
+#: An engine's line that begins inside an unrecognised one. Quotes before it mean that somebody quotes a log.
+GLUED = lazily(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] )")
 #: More than any line has.
 ANY = 1 << 62
 
@@ -51,3 +59,9 @@ class Width:
             return False
         # Frames and lists are indented by two or more; a break before a word leaves one blank.
         return text[:1] not in ("", "\t", " ") or (text[:1] == " " and text[1:2] not in ("", " "))
+
+
+def begins(text: str, ask: Callable[[str], Head | None]) -> bool:
+    """Whether a line is the first one of a record, whatever stands before its head, so that it is nobody's rest."""
+    tagged = text[:1] == "(" or text[:2] in ("[r", "[d")
+    return (tagged and process.length(text) > 0) or ask(text) is not None or GLUED.search(text) is not None
