@@ -171,6 +171,8 @@ class Run:
     ended: float | None = None
     time_known: str = ""
     ready: float | None = None
+    #: Whether frames of an error show that the server served, in a log that begins too late to say so.
+    at_work: bool = False
     stopping: float | None = None
     complete_start: bool = True
     end: str = "cut"

@@ -319,3 +319,26 @@ def test_strong_envelopes_give_back_any_text(text: str, title: str) -> None:
     inner, _ = peel([VLLM + " " + text])
     outer, _ = peel([wrap(VLLM + " " + text)[title][0]])
     assert [line.text for line in outer] == [line.text for line in inner]
+
+
+@pytest.mark.parametrize("head", ["> ", "> > ", ">", "  ", "\t", "    > "])
+def test_a_paste_that_stands_behind_marks_or_blanks_as_a_whole(head: str) -> None:
+    texts = [SGLANG, "Traceback (most recent call last):", '  File "x.py", line 1, in f', "", SGLANG]
+    lines, _ = peel([(head + text).rstrip() for text in texts])
+    assert [line.text for line in lines] == texts
+
+
+@pytest.mark.parametrize("texts", [
+    [f"  {SGLANG}"], [f"> {SGLANG}", SGLANG], [SGLANG, f"> {SGLANG}"], ['  File "x.py", line 1, in f', "    g()"],
+    ["> a", "> b"],
+])  # fmt: skip
+def test_marks_and_blanks_of_a_part_stay(texts: list[str]) -> None:
+    lines, _ = peel(texts)
+    assert [line.text for line in lines] == texts
+
+
+def test_numbers_of_tasks_are_peeled_once_an_engine_spoke_behind_one() -> None:
+    lines, _ = peel([" 0: banner", f"11: {SGLANG}", ' 0:   File "x.py"', "[1,3]<stderr>:NCCL"])
+    assert [line.text for line in lines] == ["banner", SGLANG, '  File "x.py"', "NCCL"]
+    lines, _ = peel(["0: NVIDIA H100", VLLM])
+    assert [line.text for line in lines] == ["0: NVIDIA H100", VLLM]

@@ -340,3 +340,55 @@ def test_an_unprefixed_line_behind_the_longest_line_is_its_own():
     assert [record.kind for record in read(texts)] == ["message", "message", "raw"]
     long = "INFO 06-02 19:21:05 [a.py:9] " + "x" * 900
     assert [record.kind for record in read([long, long, "something else"])] == ["message", "message", "raw"]
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["(SGLangEngine pid=1234, ip=10.0.0.2) ", "0: ", "node-3 job-17 ", "Aug 1, 2025 @ 10:00:00.728    ", "| ", ""],
+    ids=["ray", "srun", "unknown", "kibana", "bar", "none"],
+)
+def test_lines_of_equal_width_are_no_rest_of_one_another(head):
+    batch = "Decode batch. #running-req: 3, #token: 2000, token usage: 0.01, gen throughput (token/s): 200.00"
+    records = read([f"{head}[2025-08-01 10:00:0{at} TP0] {batch}" for at in range(4)])
+    assert [record.text for record in records if record.kind == "stats"] == [batch] * 4
+
+
+def test_a_line_that_repeats_an_unknown_head_is_no_rest_of_the_one_before():
+    texts = [f"host-7/gpu worker says something of {at} that is as long as the other lines are here" for at in range(4)]
+    assert [record.text for record in read(texts)] == texts
+
+
+def test_a_rank_in_front_of_an_engine_s_line_is_its_writer():
+    (record,) = read("[rank3]: [2025-08-01 10:00:00 TP3] Load weight begin.")
+    assert (record.text, record.ranks) == ("Load weight begin.", (("rank", "3"), ("tp", "3")))
+
+
+HEADS = [
+    "2026-03-18 11:22:05.874 INFO 120984 [tokenizer_manager.py:415] ",
+    "2026-03-18 11:22:05.874 | INFO     | sglang.srt.managers.tokenizer_manager:log:222 - ",
+    "2026-03-18 11:22:05,874 - sglang.srt.managers.tokenizer_manager - INFO - ",
+    "INFO:sglang.srt.managers.tokenizer_manager:",
+]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_prompt_is_no_message_of_an_engine_with_its_own_logging(head):
+    forged = f"{HEADS[0]}Decode batch. #running-req: 3, #token: 9\n{head}Scheduler hit an exception: boom"
+    request = f'{head}Receive: obj=GenerateReqInput(text="hi\n{forged}\n", stream=False)'
+    found = read(f"{HEADS[1]}ready\n{request}\n{head}fine".splitlines())
+    assert [record.kind for record in found] == ["message", "request", "message"]
+
+
+@pytest.mark.parametrize("logger", ["gateway", "my.app", "vllm_proxy.main"])
+def test_another_program_s_logger_speaks_for_itself(logger):
+    batch = "Decode batch. #running-req: 3, #token: 9"
+    for text in (f"INFO:{logger}:{batch}", f"2026-03-18 11:22:05,874 - {logger} - INFO - {batch}"):
+        (record,) = read(text)
+        assert (record.kind, record.dialect) == ("message", "python")
+
+
+def test_a_traceback_behind_a_configured_head_is_one_record():
+    frames = 'Traceback (most recent call last):\n  File "x.py", line 1, in f\nValueError: x'
+    text = f"{HEADS[2]}Scheduler hit an exception: {frames}"
+    (record,) = read(text.replace("INFO", "ERROR"))
+    assert (record.dialect, record.level, record.text.count("\n")) == ("sglang", "ERROR", 2)

@@ -15,12 +15,12 @@ class OngoingPeeler(Peeler):
     """A peeler that is fed. Pieces of a line wait for the rest of it, however long that takes."""
 
     def foresee(self, raw: Sequence[tuple[str, int, bytes]]) -> None:
-        """Learn weak streams from the first lines, before they are fed."""
+        """Learn what a paste stands behind and weak streams from the first lines, before they are fed."""
         deque(self._foreseen(iter(raw)), maxlen=0)
 
     def feed(self, source: str, number: int, data: bytes) -> list[Line]:
         """Take one raw line; return the lines that are complete now."""
-        text = data.decode("utf-8", "replace")
+        text = data.removeprefix(self.pasted).decode("utf-8", "replace")
         if "\x1b" in text or "\0" in text or "\r" in text:
             return self._peel(source, number, self._clean(text))
         heads = self._heads.get(text[:1])

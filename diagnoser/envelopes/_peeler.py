@@ -9,6 +9,7 @@ from typing import Any
 
 from diagnoser.envelopes._ansi import strip_codes, strip_lost
 from diagnoser.envelopes._join import MAX_JOINED, Joiner, Unfinished
+from diagnoser.envelopes._pasted import head_of, without
 from diagnoser.envelopes._peeled import Peeled
 from diagnoser.envelopes._pieces import split
 from diagnoser.envelopes._registry import by_first, restored
@@ -39,6 +40,8 @@ class Peeler:
         self._heads = by_first()
         self._joiner = Joiner()
         self._known: set[str] = set()
+        #: What each line of a paste stands behind.
+        self.pasted = b""
         self._titles: dict[tuple[str, ...], str] = {(): "bare"}
 
     def lines(self, raw: Iterable[tuple[Any, Any, Any]], begun: bool = False) -> Iterator[Any]:
@@ -93,13 +96,16 @@ class Peeler:
         while len(ahead) < _AHEAD and room > 0 and (one := next(raw, None)):
             ahead.append(self._whole(one) if not ahead else one)
             room -= len(one[2])
+        self.pasted = head_of([data for _, _, data in ahead])
+        if self.pasted:
+            ahead, raw = list(without(self.pasted, ahead)), without(self.pasted, raw)
         for _, _, data in ahead:
             text = strip_lost(strip_codes(data.decode("utf-8", "replace")))
             heads = self._heads.get(text[:1])
             found = heads.owner(text) if heads else None
             peeled = None if found is None or isinstance(found, str) else found.peel(text)
             if peeled is not None and peeled.weak:
-                self._trust(peeled)
+                self._trust(peeled, found)
         return chain(ahead, raw)
 
     def _whole(self, first: tuple[str, int, bytes]) -> tuple[str, int, bytes]:
@@ -147,7 +153,7 @@ class Peeler:
                 continue
             # No envelope stands inside itself.
             peeled = None if found.NAME in names else found.peel(text)
-            if peeled is None or (peeled.weak and not self._trust(peeled)):
+            if peeled is None or (peeled.weak and not self._trust(peeled, found)):
                 break
             names = (*names, found.NAME)
             text = peeled.text
@@ -176,14 +182,15 @@ class Peeler:
             return [Line(source, number, piece, time, stream, title, undated) for piece in split(text)]
         return [Line(source, number, text, time, stream, title, undated)]
 
-    def _trust(self, peeled: Peeled) -> bool:
+    def _trust(self, peeled: Peeled, found: Any) -> bool:
         """Believe a weak envelope by the text inside it, or by its stream once that text was seen."""
-        if peeled.stream in self._known:
+        stream = peeled.stream or f"\0{found.NAME}"
+        if stream in self._known:
             return True
         if not RECORD_START.match(strip_lost(strip_codes(peeled.text))):
             return False
         if len(self._known) < _MAX_KNOWN:
-            self._known.add(peeled.stream)
+            self._known.add(stream)
         return True
 
     def _clean(self, text: str) -> str:

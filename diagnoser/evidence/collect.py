@@ -11,7 +11,7 @@ from diagnoser.evidence.beside import Beside
 from diagnoser.evidence.events import add_event, event_of
 from diagnoser.evidence.gaps import Meaning, add_events, count_gap, count_rows
 from diagnoser.evidence.hosts import DIALECTS, Hosts
-from diagnoser.evidence.lifetime import EARLY_RECORDS, Lifetime, older
+from diagnoser.evidence.lifetime import EARLY_RECORDS, FRAMES, Lifetime, older
 from diagnoser.evidence.pods import Dest, Pods, plain_dest
 from diagnoser.evidence.samples import Budget, Sampler
 from diagnoser.evidence.taken import Taken, merged
@@ -205,6 +205,8 @@ class Collector:
     def _take(self, life: Lifetime, record: Record, matches: Sequence[Match]) -> None:
         run = life.run
         life.see(record)
+        if matches:
+            life.see_frames(matches)
         stats = self.readers.stats(record) if record.kind == "stats" else None
         if stats is not None:
             row = self._sampler(run.engine).add(run, record, stats)
@@ -212,7 +214,7 @@ class Collector:
         dump = self.readers.dump(record) if record.kind in ("message", "raw") else None
         if dump is not None:
             fact_room.read_dump(run, record, dump, self.vocabulary)
-        quiet = bool(matches) or stats is not None or dump is not None
+        quiet = any(spec.role not in FRAMES for spec, *_ in matches) or stats is not None or dump is not None
         for match in matches:
             self._event(life, record, match)
         level = residue.level_of(record) if record.kind not in ("stats", "request") else ""

@@ -22,7 +22,10 @@ PREAMBLE = 120.0
 _FRONT = frozenset(("", "APIServer", "systemd", "MainProcess"))
 
 #: Event roles that say nothing about which of two lifetimes a record belongs to.
-_NEUTRAL = frozenset(("", "notice"))
+_NEUTRAL = frozenset(("", "notice", "starting"))
+
+#: Roles of frames that only a server that starts has in its stack, or one that serves: they tell nothing of the error.
+FRAMES = frozenset(("starting", "serving"))
 
 #: An error and the stop it causes are printed by two processes, in any order but close together.
 ADJACENT = 4
@@ -125,7 +128,7 @@ class Lifetime:
             run.time_known = run.time_known or record.time_known
         if record.kind == "traceback":
             self.troubled = True
-            if self.phase == "startup":
+            if self.phase == "startup" or (self.run.at_work and self.last_activity < 0):
                 self._die(record)
         if record.kind == "access" and '" 200' in record.text and "POST " in record.text:
             self.answered += 1
@@ -144,6 +147,15 @@ class Lifetime:
             self._active(record)
         elif self.phase == "startup":
             self._serving(record)
+
+    def see_frames(self, matches: Sequence[Any]) -> None:
+        """Let the outermost frame of a stack tell that the server served, where the log begins too late to do so."""
+        if self.phase != "startup" or self.started_seq >= 0:
+            return
+        told = [(offset, spec.role) for spec, _, _, _, offset in matches if spec.role in FRAMES]
+        if told and min(told)[1] == "serving":
+            self.phase = "serving"
+            self.run.at_work = True
 
     def see_event(self, record: Record, role: str, name: str) -> None:
         """Let an event's role move the run along."""

@@ -32,10 +32,19 @@ def _text(found: dict[str, object], names: tuple[str, ...]) -> str:
 
 
 def _kind(dialect: str, message: str) -> str:
-    if dialect == "sglang":
-        line = sglang.head(f"[00:00:00] {message}")
-        return line.kind if line is not None else "message"
-    return vllm.kind_of(message)
+    return sglang.classify(message).kind if dialect == "sglang" else vllm.kind_of(message)
+
+
+def _engine(logger: str, message: str) -> str:
+    """Tell who speaks by the logger's name, and where it has none, by a statistics line."""
+    family = logger.partition(".")[0]
+    if family in ("vllm", "sglang", "uvicorn"):
+        return family
+    if logger not in ("", "root", "__main__"):
+        return NAME
+    if sglang.classify(message).kind in ("stats", "request"):
+        return "sglang"
+    return "vllm" if vllm.kind_of(message) == "stats" else NAME
 
 
 def _time(head: Head, found: dict[str, object]) -> None:
@@ -66,11 +75,10 @@ def head(text: str) -> Head | None:
     logger = _text(found, ("name", "logger", "logger_name"))
     if not message or not (level or _text(found, _TIME)):
         return None
-    # A formatter that puts vLLM's whole line into the message: the inner line knows more.
-    result = vllm.head(message)
+    # A formatter that puts an engine's whole line into the message: the inner line knows more.
+    result = sglang.head(message) if message[:1] == "[" else vllm.head(message)
     if result is None:
-        family = logger.partition(".")[0]
-        dialect = family if family in ("vllm", "sglang", "uvicorn") else NAME
+        dialect = _engine(logger, message)
         result = Head(dialect, _kind(dialect, message), message, _LEVELS.get(level, level))
         who = _text(found, _PROCESS)
         if who and who != "MainProcess":
@@ -106,6 +114,18 @@ SAMPLES: list[tuple[str, dict[str, object]]] = [
             "month": 2,
             "text": "EngineCore encountered a fatal error.\nTraceback (most recent call last):\nValueError: x",
         },
+    ),
+    (
+        '{"timestamp": "2026-02-01T08:00:01Z", "level": "INFO", "message": "Decode batch. #running-req: 3, #token: 9"}',
+        {"dialect": "sglang", "kind": "stats", "hour": 8},
+    ),
+    (
+        '{"time": "2026-02-01T08:00:01Z", "level": "INFO", "message": "[12:34:56 TP0] Decode batch. #token: 9"}',
+        {"dialect": "sglang", "kind": "stats", "ranks": (("tp", "0"),)},
+    ),
+    (
+        '{"time": "2026-02-01T08:00:01Z", "level": "INFO", "name": "gateway", "msg": "Decode batch. #running-req: 3"}',
+        {"dialect": "json", "kind": "message"},
     ),
     (
         '{"asctime": "2026-02-01 08:00:01,123", "levelname": "INFO", "name": "uvicorn.access", "message": '

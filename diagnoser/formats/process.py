@@ -11,7 +11,8 @@ from diagnoser.tables.table import Group
 from diagnoser.values import dataclass
 
 _TAG = lazily(r"\((?:([A-Za-z][\w .:+-]*?)(?: rank=(\d+))? )?pid=(\d+)(?:, ip=[\w.:]+)?\) ?")
-_RANK = lazily(r"\[(?:rank|default)(\d+)\]: ?(?!\[)")
+# Without a blank behind it, a bracket is PyTorch's own head, which names the rank itself.
+_RANK = lazily(r"\[(?:rank|default)(\d+)\]:(?: (?!\[[IWEFVDC]\d)|(?![ \[]))")
 _ANSI = lazily(r"\x1b\[[0-9;?]*[A-Za-z]")
 # Logs pasted into issue trackers lose the escape byte and keep the rest of the code.
 _LOST = lazily(r"\[(?:\d{1,2};)?\d{1,2}m")

@@ -10,8 +10,8 @@ from diagnoser.formats._stream import Quotes, Stream, Streams
 from diagnoser.formats.base import Head
 from diagnoser.formats.joining import Open, whole_request
 from diagnoser.formats.quoting import REQUEST_REST, Quote, quotes, unfinished
+from diagnoser.formats.wrapping import GLUED, begins
 from diagnoser.model import Line, Record
-from diagnoser.patterns import lazily
 from diagnoser.tables.table import Origin
 
 #: A record that has not grown for so many lines is complete: it bounds memory and keeps the output in order.
@@ -19,8 +19,6 @@ PATIENCE = 200
 #: Writers remembered per source; a hostile log may invent more.
 _MOST_WRITERS = 4096
 
-# An engine's line that begins inside an unrecognised one. Quotes before it mean that somebody quotes a log.
-_GLUED = lazily(r"^[^'\"`]{1,400}?(\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?: [A-Z_]+\d+)*\] )")
 _NOTHING: tuple[Record, ...] = ()
 
 
@@ -56,7 +54,7 @@ class RecordReader:
         if line.time is None:
             if stream.width.full and self._unbroken(line, stream, text):
                 return _NOTHING
-            stream.width.see(len(text))
+            stream.width.see(text)
         who = process.NOBODY
         if text[:1] == "(" or text[:2] in ("[r", "[d"):
             who, text = self._peel(text)
@@ -68,9 +66,9 @@ class RecordReader:
     def _unbroken(self, line: Line, stream: Stream, text: str) -> bool:
         """Put a line behind the last one when it is the rest that a terminal broke off."""
         last, loose = stream.last, stream.loose
-        if last is not None and not last.closed and stream.width.rest(text) and self._ask(text) is None:
+        if last is not None and not last.closed and stream.width.rest(text) and not begins(text, self._ask):
             last.glue(text, line.number, self._count)
-            stream.width.see(len(text))
+            stream.width.see(text)
             return True
         if loose is not None:
             loose.close()
@@ -173,7 +171,7 @@ class RecordReader:
             bare = None
         if not text.strip():
             return _NOTHING
-        if head is None and not indented and (glued := _GLUED.search(text)):
+        if head is None and not indented and (glued := GLUED.search(text)):
             # A print without a line break, or an outer prefix that no envelope knows.
             start = glued.start(1)
             done = self._piece(line, stream, who, text[:start].rstrip())

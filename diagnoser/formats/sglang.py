@@ -54,7 +54,7 @@ def _timed(text: str, start: int) -> Head | None:
     told = _prefix(text[start:close]) if close >= 0 else None
     if told is None:
         return None
-    found = _classify(text[close + 2 :])
+    found = classify(text[close + 2 :])
     found.year, found.month, found.day, found.hour, found.minute, found.second, ranks, process = told
     if ranks:
         found.ranks = ranks
@@ -116,12 +116,12 @@ def _without_time(text: str) -> Head | None:
     match = _GPU.match(text)
     if match is None:
         return None
-    found = _classify(text[match.end() :])
+    found = classify(text[match.end() :])
     found.ranks = (("gpu", match.group(1)),)
     return found
 
 
-def _classify(text: str) -> Head:
+def classify(text: str) -> Head:
     """Tell what a message is. The statistics test comes first: nine lines of ten in a busy log are such lines."""
     if is_stats(text):
         return Head(NAME, "stats", text)

@@ -54,7 +54,7 @@ class SkippingReader(RecordReader):
         if first is not message and (first.closed or count - first.seen > PATIENCE):
             return False
         self._count = count
-        stream.width.see(len(text))
+        stream.width.see(text)
         message.append(text[at:], number, count)
         stream.last = message
         return True

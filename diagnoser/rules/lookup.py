@@ -166,7 +166,7 @@ class Lookups:
     def _served(self) -> Answer:
         """Ready or generating at some time."""
         run = self._run
-        if run.ready is not None or ANSWERED in run.events:
+        if run.ready is not None or run.at_work or ANSWERED in run.events:
             return Answer(True)
         for one in self._rows:
             for name in ("gen.tps", "requests.running"):

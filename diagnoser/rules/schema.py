@@ -113,10 +113,12 @@ class EventModel(Strict):
     level: Literal["", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = Field(
         "", description="At least this level; records without a level pass."
     )
-    role: Literal["root", "wrapper", "consequence", "notice", "start", "ready", "stop", "fatal"] = Field(
+    role: Literal[
+        "root", "wrapper", "consequence", "notice", "start", "ready", "stop", "fatal", "starting", "serving"
+    ] = Field(
         "notice",
-        description="wrapper and consequence never count as an unrecognised error; start, ready, stop and fatal "
-        "are moments of the server's life.",
+        description="wrapper and consequence never count as an unrecognised error; start, ready, stop and fatal are "
+        "moments of the server's life; starting and serving are frames that tell in which part of it an error came.",
     )
     phase: Literal["startup", "serving", "any"] = Field("any", description="When a server can print it at all.")
     fields: dict[str, Literal["text", "int", "float", "word", "rest", "quoted", "gib"]] = Field(

@@ -129,7 +129,7 @@ def coverage(base: RuleBase) -> Coverage:
         events |= used.events
         symptoms |= used.symptoms
     for spec in base.events.values():
-        if spec.role in ("start", "ready", "stop", "fatal", "wrapper", "consequence") or spec.sets:
+        if spec.role not in ("root", "notice") or spec.sets:
             events.add(spec.name)
     # Sentences that readers of other inputs make stand in no line.
     spoken = {spec.name for spec in base.events.values() if all(one.engine in PLATFORMS for one in spec.templates)}

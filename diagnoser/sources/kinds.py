@@ -56,8 +56,11 @@ _TEXT_KEYS = {"log", "message", "msg", "event", "text", "fields", "body"}
 _STAMP_KEYS = {
     "stream", "time", "timestamp", "ts", "@timestamp", "asctime", "level", "levelname", "severity", "lvl",
 }  # fmt: skip
-#: A document over several lines; ``[pod/…]``, ``[2026-…]`` and ``[1;36m`` are no JSON.
-_JSON_START = lazily(r"(?:\{\s*(?:\"|\}|\Z)|\[\s*(?:[{\[\]]|\Z|\"[^\"]*\"\s*[,\]]|-?\d[\d.eE+-]*\s*(?:,|\]\s*\Z)))")
+#: A document over several lines; ``[pod/…]``, ``[2026-…]`` and ``[1;36m`` are no JSON, nor is
+#: mpirun's ``[1,0]<stdout>:``.
+_JSON_START = lazily(
+    r"(?!\[\d+,\d+\]<std)(?:\{\s*(?:\"|\}|\Z)|\[\s*(?:[{\[\]]|\Z|\"[^\"]*\"\s*[,\]]|-?\d[\d.eE+-]*\s*(?:,|\]\s*\Z)))"
+)
 #: What ``kubectl get -o yaml`` prints, managed fields and all, and a page of ``kubectl describe pod``.
 _YAML_OBJECT = lazily(r"(?:---[ \t]*\n)?(?:#[^\n]*\n)*(?:apiVersion|kind|items|metadata):(?:[ \t]|\n)")
 _YAML_KEY = lazily(r"(?m)^(?:- )?(?:apiVersion|kind):[ \t]+\S+[ \t]*$")
