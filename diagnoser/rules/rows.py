@@ -112,7 +112,7 @@ class Rows:
 
     @cached_property
     def loaded(self) -> bytes | None:
-        """Rows with work: running, waiting, swapped or deferred requests, some that begin, or tokens since the row before.
+        """Rows with work: running, waiting, swapped or deferred requests, some that begin, or tokens since the last.
 
         A row that prints none of these goes with the last row that did; before the first one it counts as loaded. A
         table of GPU figures goes by the server's own tables.
