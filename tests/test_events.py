@@ -108,7 +108,7 @@ MESSAGES: list[tuple[str, dict[str, dict[str, Any]]]] = [
     ("torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.",
      {"dist.clients_missing": {"seconds": 601, "joined": 1, "expected": 2}}),
     ("RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:525] Read error [10.0.0.2]:1234: Connection reset by peer",
-     {"dist.gloo": {"peer": "10.0.0.2", "port": 1234}}),
+     {"dist.gloo": {"peer": "10.0.0.2", "port": 1234, "error": "Connection reset by peer"}}),
     ("NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
      {"gpu.xid": {"bus": "PCI:0000:3b:00", "code": 79, "detail": "pid='<unknown>', name=<unknown>, GPU has fallen off the bus."},
       "gpu.fell_off_bus": {}}),

@@ -193,11 +193,11 @@ def test_what_follows_a_log_is_said_too(english: Knowledge, chinese: Knowledge) 
     one, other = (Session(log, knowledge=k).report for k in (english, chinese))
     lines = [[json.loads(_followlines.for_programs(c, 0.0)) for c in _changes(report)] for report in (one, other)]
     assert _bare(lines[0]) == _bare(lines[1])
-    assert [line["event"] for line in lines[1]] == ["opened", "closed"]
-    assert (lines[1][0]["title"], lines[1][1]["reason"]) == (other.findings[0].title, "gone")
+    assert [line["event"] for line in lines[1]] == ["opened", "opened", "closed", "closed"]
+    assert (lines[1][0]["title"], lines[1][2]["reason"]) == (other.findings[0].title, "gone")
     changes, dots = _changes(one), Masked("dots")
     data = reports.get("json").render(one, RenderOptions()) + log[0].read_text(encoding="utf-8")
-    view = View([str(log[0])] * 9, one, changes[:1], changes[1:], 10, 2.0, "05-19 08:05:33", "", [])
+    view = View([str(log[0])] * 9, one, changes[:2], changes[2:], 10, 2.0, "05-19 08:05:33", "", [])
     nothing = view._replace(report=None, open=[], closed=[])
     told = [picture(each, RenderOptions(say=dots), 40) for each in (view, nothing)]
     told += [_followlines.for_people(change, dots) for change in changes]

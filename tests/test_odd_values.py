@@ -74,7 +74,7 @@ def test_a_time_beyond_the_calendar_is_none():
         for text in (VERSION, "ERROR 07-12 10:00:01 [core.py:1] odd", *(stats(i) for i in range(40)))
     ]
     report = shown(lines)
-    assert found(report) == [FULL]
+    assert found(report) == [FULL, "scheduling.queue_saturation"]
     assert report.runs[0].started == "07-12 10:00:00"
 
 

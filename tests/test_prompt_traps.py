@@ -80,7 +80,8 @@ def test_every_envelope_is_among_them() -> None:
         peeler = Peeler()
         list(peeler.lines(("x", at, line) for at, line in enumerate(wrap(log, times(log)).splitlines(), 1)))
         found |= set(peeler.seen)
-    for envelope in envelopes():
+    # A stamp is taken off lines of vLLM's formatter alone, of which no user writes one.
+    for envelope in (one for one in envelopes() if one.NAME != "stamped"):
         assert any(envelope.NAME in one or envelope.NAME.removeprefix("kubectl ") in one for one in found), (
             envelope.NAME
         )
