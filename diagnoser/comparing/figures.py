@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from diagnoser.comparing.significance import LEAST, compare
 from diagnoser.contracts.comparison import FigureChange
-from diagnoser.contracts.figurerows import FigureRow, SpreadRow, exact
+from diagnoser.contracts.figurerows import FigureRow, SpreadRow
 from diagnoser.contracts.findings import RunReport
 from diagnoser.language import ENGLISH, Say
 
@@ -108,7 +108,7 @@ def _latency(old: SpreadRow | None, new: SpreadRow | None, say: Say) -> Iterable
         before, after = was[0] if was else None, now[0] if now else None
         counts = [row.count if row is not None else 0 for row in (old, new)]
         name, title = f"{some.name}.{label}", f"{some.title} {label}"
-        bounds = [_range(old, label), _range(new, label)]
+        bounds = [row.range(label) if row is not None else None for row in (old, new)]
         share = None if any(bounds) else _share(before, after)
         change = FigureChange(name, title, some.unit, before, after, share, "unknown", "", "", counts, [], None, bounds)
         if was is None or now is None:
@@ -123,14 +123,6 @@ def _latency(old: SpreadRow | None, new: SpreadRow | None, say: Say) -> Iterable
             # Lengths of prompts and answers are the load, and no outcome.
             change.means = _means(change.state, "lower" if some.name.startswith("latency.") else None)
         yield change
-
-
-def _range(row: SpreadRow | None, label: str) -> list[float | None] | None:
-    """Return all that a percentile may be, None where it is known as well as it is told."""
-    value, limits = (row.percentiles.get(label, [None])[0], row.bounds.get(label)) if row is not None else (None, None)
-    if value is None or limits is None or limits[0] is None or exact(value, limits[0], limits[1]):
-        return None
-    return limits
 
 
 def _apart(before: list[float | None], after: list[float | None]) -> str:

@@ -60,6 +60,13 @@ class SpreadRow:
     outside: float | None = None
     front: float | None = None
 
+    def range(self, label: str) -> list[float | None] | None:
+        """Return all that a percentile may be; None where it is known well enough for a number, or not at all."""
+        value, limits = self.percentiles.get(label, [None])[0], self.bounds.get(label)
+        if value is None or limits is None or limits[0] is None or exact(value, limits[0], limits[1]):
+            return None
+        return limits
+
 
 @dataclass(slots=True)
 class Setting:

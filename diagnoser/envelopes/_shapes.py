@@ -10,9 +10,8 @@ from diagnoser.patterns import lazily
 #: RFC 3339 with up to nanoseconds, as container runtimes and journald print it.
 #: Loose on purpose: it is matched on every line, and ``epoch`` refuses what is no date.
 TIME = r"[0-9]{4}-[0-9-]{5}T[0-9:.]{8,18}(?:Z|[+-][0-9:]{4,6})"
-MONTH_DAY_TIME = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?"
-
-_MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTH_DAY_TIME = rf"(?:{'|'.join(MONTHS)}) [ \d]\d \d\d:\d\d:\d\d(?:\.\d{{1,9}})?"
 
 LEVEL = r"(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE|NOTICE)"
 #: ``(EngineCore_DP0 pid=77) ``, ``(VllmWorker rank=2 pid=914) ``, ``(RayWorkerWrapper pid=1, ip=10.0.0.2) ``
@@ -52,7 +51,7 @@ def undated(text: str) -> float | None:
     """Give epoch seconds of ``Sep  9 21:20:03.5`` in the nominal year 2000, which has a 29 February."""
     month, _, rest = text.partition(" ")
     day, _, clock = rest.strip().partition(" ")
-    return epoch(f"2000-{_MONTHS.index(month) // 3 + 1:02}-{int(day):02}T{clock}Z")
+    return epoch(f"2000-{MONTHS.index(month) + 1:02}-{int(day):02}T{clock}Z")
 
 
 @functools.lru_cache(maxsize=256)

@@ -10,6 +10,7 @@ import re
 
 from diagnoser.formats import sglang, uvicorn, vllm
 from diagnoser.formats.base import Head
+from diagnoser.formats.loggers import FAMILIES, NAMELESS, speaker
 from diagnoser.patterns import lazily
 
 NAME = "configured"
@@ -31,9 +32,6 @@ _RANK = lazily(r"([A-Z][A-Z_]*?)(\d+)")
 # How a line of these forms can begin: with a time or with a level.
 _FIRST = frozenset("[0123456789DIWEC")
 _BEGIN = lazily(r"\[?(?:\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\b)")
-# Loggers that say nothing of who speaks.
-_NAMELESS = frozenset(("", "root", "__main__"))
-_FAMILIES = frozenset(("sglang", "vllm", "uvicorn"))
 #: Who Python's logging names a process or a thread.
 _THREADS = ("MainProcess", "MainThread")
 _MOST_FIELDS = 8
@@ -52,7 +50,7 @@ def head(text: str) -> Head | None:
     if inner is not None:
         return inner
     logger = found["logger"]["logger"].strip("[]").partition(":")[0] if "logger" in found else ""
-    engine = _engine(logger, found, message)
+    engine = speaker(logger, message, bool(_labels(found)))
     if not engine and not ("place" in found or "process" in found):
         return None
     return _filled(_read(engine, message), found, logger)
@@ -80,10 +78,10 @@ def _is_logger(field: re.Match[str], levelled: bool) -> bool:
     """Whether a name is a logger's and not the first word of the message."""
     printed = field["logger"]
     family, dot, _ = printed.strip("[]").partition(".")
-    if dot and family in _FAMILIES:
+    if dot and family in FAMILIES:
         return True
     parted = printed[0] == "[" or bool(field["inside"]) or bool(field.string[field.end("logger") : field.end()].strip())
-    return parted and (not levelled or bool(dot) or family in _NAMELESS | _FAMILIES or bool(field["inside"]))
+    return parted and (not levelled or bool(dot) or family in NAMELESS | FAMILIES or bool(field["inside"]))
 
 
 def _inner(message: str) -> Head | None:
@@ -91,21 +89,6 @@ def _inner(message: str) -> Head | None:
     if message[:1] == "[":
         return sglang.head(message)
     return vllm.head(message) if message[:1] in ("D", "I", "W", "E", "C", "(") else None
-
-
-def _engine(logger: str, found: dict[str, re.Match[str]], message: str) -> str:
-    family = logger.partition(".")[0]
-    if family in _FAMILIES:
-        return family
-    if logger not in _NAMELESS:
-        return ""
-    ranked = (found["place"]["ranks"] if "place" in found else "") or (
-        found["time"]["ranked"] if "time" in found else ""
-    )
-    # What quotes a client must be known as such, whoever wrote it.
-    if ranked or sglang.classify(message).kind in ("stats", "request"):
-        return "sglang"
-    return "vllm" if vllm.kind_of(message) in ("stats", "request") else ""
 
 
 def _read(engine: str, message: str) -> Head:
@@ -118,6 +101,12 @@ def _read(engine: str, message: str) -> Head:
     return Head("python", "message", message)
 
 
+def _labels(found: dict[str, re.Match[str]]) -> str:
+    """Return the ranks that stand beside the time or the place, "" for none."""
+    told = [found[kind][name] for kind, name in (("time", "ranked"), ("place", "ranks")) if kind in found]
+    return " ".join(told).strip()
+
+
 def _filled(made: Head, found: dict[str, re.Match[str]], logger: str) -> Head:
     made.level = made.level or found["level"]["level"].strip("[]")
     place = found.get("place")
@@ -128,8 +117,7 @@ def _filled(made: Head, found: dict[str, re.Match[str]], logger: str) -> Head:
     if time is not None:
         year, month, day, hour, minute, second = time.groups()[1:7]
         made.at(year, month, day, hour, minute, second.replace(",", "."))
-    labels = f"{time['ranked'] if time else ''} {place['ranks'] if place else ''}"
-    if labels.strip():
+    if labels := _labels(found):
         made.ranks = tuple(sorted({(label.lower(), number) for label, number in _RANK.findall(labels)}))
     return made
 

@@ -6,6 +6,7 @@ import json
 
 from diagnoser.formats import sglang, vllm
 from diagnoser.formats.base import Head
+from diagnoser.formats.loggers import speaker
 from diagnoser.formats.process import writer
 from diagnoser.patterns import lazily
 
@@ -33,18 +34,6 @@ def _text(found: dict[str, object], names: tuple[str, ...]) -> str:
 
 def _kind(dialect: str, message: str) -> str:
     return sglang.classify(message).kind if dialect == "sglang" else vllm.kind_of(message)
-
-
-def _engine(logger: str, message: str) -> str:
-    """Tell who speaks by the logger's name, and where it has none, by a statistics line."""
-    family = logger.partition(".")[0]
-    if family in ("vllm", "sglang", "uvicorn"):
-        return family
-    if logger not in ("", "root", "__main__"):
-        return NAME
-    if sglang.classify(message).kind in ("stats", "request"):
-        return "sglang"
-    return "vllm" if vllm.kind_of(message) == "stats" else NAME
 
 
 def _time(head: Head, found: dict[str, object]) -> None:
@@ -78,7 +67,7 @@ def head(text: str) -> Head | None:
     # A formatter that puts an engine's whole line into the message: the inner line knows more.
     result = sglang.head(message) if message[:1] == "[" else vllm.head(message)
     if result is None:
-        dialect = _engine(logger, message)
+        dialect = speaker(logger, message) or NAME
         result = Head(dialect, _kind(dialect, message), message, _LEVELS.get(level, level))
         who = _text(found, _PROCESS)
         if who and who != "MainProcess":

@@ -9,7 +9,7 @@ from diagnoser.contracts.comparison import Comparison, Difference, FigureChange,
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.reports.safe import line
 from diagnoser.reports.summary import ENGINES
-from diagnoser.reports.units import number, plural, quantity, stretch
+from diagnoser.reports.units import amount, number, plural, quantity
 
 #: A value of a flag may be a pasted file.
 _VALUE = 60
@@ -66,19 +66,11 @@ def cells(one: FigureChange, say: Say = ENGLISH) -> tuple[str, str, str, str, st
     """Return title, before, after, change and what it means."""
     title = line(one.title) + {"tokens/s": " tok/s", "events/min": " /min"}.get(one.unit, "")
     before, after = (
-        _amount(value, limits, one.unit, say) for value, limits in zip((one.before, one.after), one.bounds, strict=True)
+        "-" if value is None else amount(value, limits, one.unit, say)
+        for value, limits in zip((one.before, one.after), one.bounds, strict=True)
     )
     change = "" if one.change is None else f"{one.change * 100:+,.0f} %"
     return title, before, after, change, means(one, say)
-
-
-def _amount(told: float | None, limits: list[float | None] | None, unit: str, say: Say) -> str:
-    """Return a value, or all that it may be where only that is known."""
-    if told is None:
-        return "-"
-    if limits is None or limits[0] is None:
-        return quantity(told, unit, say)
-    return stretch(limits[0], limits[1], unit)
 
 
 def means(one: FigureChange, say: Say = ENGLISH) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from diagnoser.contracts.figurerows import SpreadRow, exact
 from diagnoser.contracts.findings import RunReport
 from diagnoser.language import ENGLISH, Say, phrase
-from diagnoser.reports.units import plural, quantity, stretch
+from diagnoser.reports.units import amount, plural, quantity, stretch
 from diagnoser.values import dataclass
 
 PERCENTILES = ("p50", "p90", "p99")
@@ -63,12 +63,7 @@ def _between(row: SpreadRow, front: float) -> str:
 def percentile(row: SpreadRow, label: str) -> str:
     """Return a percentile for people, a range where it is not known well enough for a number; "" for none."""
     value = row.percentiles.get(label, [None])[0]
-    if value is None:
-        return ""
-    least, most = row.bounds.get(label, [value, value])
-    if least is None or exact(value, least, most):
-        return quantity(value, row.unit)
-    return stretch(least, most, row.unit)
+    return "" if value is None else amount(value, row.range(label), row.unit)
 
 
 def _cells(row: SpreadRow, none: str) -> list[str]:

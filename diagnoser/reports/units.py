@@ -60,6 +60,13 @@ def stretch(least: float, most: float | None, unit: str) -> str:
     return f"{number_of}-{high}" if of and high.endswith(f" {of}") and " " not in number_of else f"{low}-{high}"
 
 
+def amount(value: float, limits: list[float | None] | None, unit: str, say: Say = ENGLISH) -> str:
+    """Return a value, or all that it may be (least, most; None for no end) where only that is known."""
+    if limits is None or limits[0] is None:
+        return quantity(value, unit, say)
+    return stretch(limits[0], limits[1], unit)
+
+
 def size(count: int) -> str:
     """3.4 MB; powers of ten, as files are listed."""
     amount = float(count)

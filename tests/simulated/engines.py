@@ -27,15 +27,9 @@ class VllmV1(Machine):
             request = self.waiting[0]
             cached = self.lookup(request)
             tokens = min(budget, request.length - cached)
-            self.pin(request, cached)
-            if not self.grow(request, cached + tokens):
-                self.release(request)
+            if not self.admit(request, cached, tokens):
                 break
-            self.waiting.popleft()
-            self.runs.append(request)
-            request.computed = cached
             if request.admitted is None:
-                request.cached = cached
                 found += cached
             work.append((request, tokens))
             budget -= tokens
@@ -113,16 +107,9 @@ class Sglang(Machine):
             if room < 0:
                 break
             tokens = min(budget, left)
-            self.pin(request, cached)
-            if not self.grow(request, cached + tokens):
-                self.release(request)
+            if not self.admit(request, cached, tokens):
                 break
-            self.waiting.popleft()
-            self.runs.append(request)
-            request.computed = cached
             found += cached
-            if request.admitted is None:
-                request.cached = cached
             work.append((request, tokens))
             budget -= tokens
             if tokens < left:

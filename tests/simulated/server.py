@@ -116,6 +116,19 @@ class Machine:
             request.pinned = True
             self.groups[request.group][1] += 1
 
+    def admit(self, request: Request, cached: int, tokens: int) -> bool:
+        """Let the first of the queue in with its first tokens behind the cached ones, unless its blocks are missing."""
+        self.pin(request, cached)
+        if not self.grow(request, cached + tokens):
+            self.release(request)
+            return False
+        self.waiting.popleft()
+        self.runs.append(request)
+        request.computed = cached
+        if request.admitted is None:
+            request.cached = cached
+        return True
+
     def share(self, request: Request) -> None:
         """A complete prompt leaves the part that it shares in the cache."""
         blocks = min(request.shared, request.prompt - 1) // self.server.block
