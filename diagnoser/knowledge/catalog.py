@@ -121,8 +121,7 @@ class Catalog(CatalogTables):
     def flag_for_dest(self, engine: str, dest: str, version: str | None = None) -> Flag | None:
         """Return the flag that sets an argument of the dumps; with a version, one that it has goes first."""
         own = self.flags(engine).get("--" + dest.replace("_", "-"))
-        found = [own] if own else []
-        found += [flag for name, flag in self.flags(engine).items() if name == flag.name and flag.dest == dest]
+        found = [*([own] if own else ()), *self.flags_by_dest(engine).get(dest, ())]
         fitting = [flag for flag in found if version and self.has_flag(engine, flag.name, version)]
         return next(iter(fitting or found), None)
 
