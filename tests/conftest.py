@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnoser.api import Knowledge
+from diagnoser.api import Knowledge, Options
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -42,6 +42,12 @@ def knowledge() -> Knowledge:
     import serverlogs
 
     return serverlogs.knowledge()
+
+
+@pytest.fixture(scope="session")
+def written() -> Knowledge:
+    """Return the shipped rules with their examples: compiled from their files once for all tests of a process."""
+    return Knowledge(Options())
 
 
 @pytest.fixture

@@ -123,11 +123,6 @@ def test_inputs_that_decide_only_together_are_said_to() -> None:
 # -- on runs -------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def knowledge() -> Knowledge:
-    return Knowledge(Options())
-
-
 def sglang(folder: Path, metrics: bool) -> Path:
     flags = f"model_path='m', enable_metrics={metrics}, max_running_requests=64, tp_size=1"
     lines = [f"[2025-07-12 10:00:00] server_args=ServerArgs({flags})"]

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
+from diagnoser.api import Knowledge
 from diagnoser.knowledge.paths import rules_dir
-from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.knowledge.yamlfile import load as load_yaml
 from diagnoser.model import Record
-from diagnoser.rules.loader import load
 from diagnoser.rules.matcher import Matcher
 from diagnoser.tables.table import Origin
 
@@ -26,8 +25,8 @@ MINE = frozenset(
 
 
 @pytest.fixture(scope="module")
-def matcher() -> Matcher:
-    return Matcher(load([rules_dir()], Vocabulary.load(rules_dir())).events.values())
+def matcher(written: Knowledge) -> Matcher:
+    return written.matcher
 
 
 MESSAGES: list[tuple[str, dict[str, dict[str, Any]]]] = [

@@ -9,6 +9,7 @@ from textwrap import dedent
 import jsonschema
 import pytest
 
+from diagnoser.api import Knowledge
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
@@ -313,8 +314,8 @@ def test_a_missing_folder(folder: Folder, tmp_path: Path) -> None:
     assert folder.faults(tmp_path / "nowhere") == ["nowhere:1:1: no such folder of rules"]
 
 
-def test_the_shipped_rules_load_and_the_schema_is_current() -> None:
-    base = load([RULES], Vocabulary.load(RULES))
+def test_the_shipped_rules_load_and_the_schema_is_current(written: Knowledge) -> None:
+    base = written.base
     assert base.rules and base.events and not base.problems
     written = (RULES / "rule.schema.json").read_text(encoding="utf-8")
     assert json.loads(written) == json_schema(), "write it anew: diagnose rules schema > rules/rule.schema.json"

@@ -14,7 +14,6 @@ import pytest
 
 from diagnoser import __version__
 from diagnoser.judging.loading import Knowledge
-from diagnoser.options import Options
 from diagnoser.rules.matcher import Matcher
 from tools import mutate, mutate_patterns, readings, scenes, sentences, survivors
 
@@ -23,9 +22,8 @@ _SAMPLE = 8
 
 
 @pytest.fixture(scope="module")
-def stage() -> scenes.Stage:
-    # Not the compiled rules that other tests share: those have no examples.
-    return scenes.Stage(Knowledge(Options()))
+def stage(written: Knowledge) -> scenes.Stage:
+    return scenes.Stage(written)
 
 
 @pytest.mark.parametrize("rule", sorted(scenes.stored()))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from diagnoser.api import Session
+from diagnoser.api import Knowledge, Session
 from diagnoser.cli import main
 from diagnoser.commands import _versionpage
 from diagnoser.evidence.drift import MOST
@@ -19,7 +19,6 @@ from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.catalog_diff import DiffError, diff
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Series
-from diagnoser.rules.loader import load
 from diagnoser.rules.model import EventSpec, RuleBase
 from diagnoser.rules.standing import Upkeep
 from diagnoser.rules.template import parse_template
@@ -35,8 +34,8 @@ CATALOG = Catalog(rules_dir())
 
 
 @pytest.fixture(scope="module")
-def base() -> RuleBase:
-    return load([rules_dir()], CATALOG.vocabulary())
+def base(written: Knowledge) -> RuleBase:
+    return written.base
 
 
 # -- what a version changed
