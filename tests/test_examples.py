@@ -92,7 +92,7 @@ def rule(**changes: Any) -> Rule:
     return Rule(id="memory.full", **(words | changes))
 
 
-FIRES = Example("full", ("pool is full",), "critical", ("--max-num-seqs",))
+FIRES = Example("full", ("pool is full",), "critical", ("--max-num-seqs",), ("--swap-space",))
 SILENT = Example("near", ("pool is nearly full",))
 
 
@@ -106,6 +106,10 @@ SILENT = Example("near", ("pool is nearly full",))
         ([Finding("other.cause")], ["does not fire; found: other.cause", ""]),
         ([], ["does not fire; found: nothing", ""]),
         ([Finding("memory.full")], ["severity is warning, expected critical", "fires (warning), but must stay silent"]),
+        (
+            [Finding("memory.full", "critical", [("--max-num-seqs", "96"), ("--swap-space", "8")])],
+            ["a remedy that must not be there: --swap-space 8", "fires (critical), but must stay silent"],
+        ),
         (
             [Finding("memory.full", "critical", [("--other", "1")])],
             ["no remedy names --max-num-seqs; there are: --other 1", "fires (critical), but must stay silent"],

@@ -68,6 +68,8 @@ def settle(run: Run, knowledge: Knowledge, options: Options) -> None:
         run.facts[bandwidth.name] = bandwidth
     if named and gpu and (tflops := gpu.bf16_tflops or gpu.fp16_tflops) is not None:
         run.facts["gpu.tflops"] = Fact("gpu.tflops", tflops, named.origin, named.excerpt, "observed")
+    if named and gpu and gpu.memory_gib is not None and "gpu.memory_gib" not in run.facts:
+        run.facts["gpu.memory_gib"] = Fact("gpu.memory_gib", gpu.memory_gib, named.origin, named.excerpt, "observed")
     for objective, limit in (options.slo or {}).items():
         run.facts[f"slo.{objective}"] = Fact(f"slo.{objective}", limit, origin, f"--slo {objective}={limit:g}s", "set")
     for fact in (*sweep_facts(run), *tail_facts(run), *goodput_facts(run)):

@@ -144,6 +144,7 @@ def _examples(bench: Bench, key: str, models: list[ExampleModel]) -> tuple[Examp
                 lines=parts["log",],
                 severity=(expect.severity or "") if expect else "",
                 remedies=tuple(expect.remedies) if expect else (),
+                never=tuple(expect.never) if expect else (),
                 place=bench.place(path),
                 files=tuple((str(steps[1]), lines) for steps, lines in parts.items() if len(steps) > 1),
                 slo=slo,

@@ -152,8 +152,6 @@ class Lookups:
         }
         if name in plain:
             return Answer(plain[name])
-        if name == "run.stats":
-            return Answer(int(sum(sum(one.table.weight) for one in self._rows)))
         if name == "run.end_time":
             return _or_needs(run.ended, TIMES)
         if name == "run.ready":

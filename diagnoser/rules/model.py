@@ -129,6 +129,7 @@ class Example:
     lines: tuple[str, ...]
     severity: str = ""
     remedies: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
     place: Place = Place("", 0)
     files: tuple[tuple[str, tuple[str, ...]], ...] = ()
     slo: tuple[tuple[str, float], ...] = ()

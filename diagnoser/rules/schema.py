@@ -173,6 +173,7 @@ class Expect(Strict):
 
     severity: Severity | None = Field(None, description="Severity of the finding.")
     remedies: Texts = Field([], description="Flags, variables or words that its remedies must name.")
+    never: Texts = Field([], description="Flags, variables or words that none of its remedies may name.")
 
 
 class ExampleModel(Strict):

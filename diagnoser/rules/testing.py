@@ -97,7 +97,8 @@ def _judge(rule: str, kind: str, example: Example, report: ReportLike) -> str:
     missing = [word for word in example.remedies if not any(word in words for words in said)]
     if missing:
         return f"no remedy names {', '.join(missing)}; there are: {'; '.join(said) or 'none'}"
-    return ""
+    wrong = [words for words in said if any(word in words for word in example.never)]
+    return f"a remedy that must not be there: {'; '.join(wrong)}" if wrong else ""
 
 
 def _words(advice: AdviceLike) -> str:
