@@ -10,7 +10,7 @@ import pytest
 
 from diagnoser.rules.examples import ExampleError, expand, seconds
 from diagnoser.rules.model import EventSpec, Example, Node, Point, Rule, RuleBase
-from diagnoser.rules.schema import ExampleModel
+from diagnoser.rules.schema_examples import ExampleModel
 from diagnoser.rules.template import parse_template
 from diagnoser.rules.testing import coverage, run_examples
 

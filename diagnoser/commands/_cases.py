@@ -12,7 +12,7 @@ from diagnoser.commands._errors import CommandError
 from diagnoser.knowledge.yamlfile import YamlError
 from diagnoser.knowledge.yamlfile import load as load_yaml
 from diagnoser.rules.examples import ExampleError, expand
-from diagnoser.rules.schema import LogPart
+from diagnoser.rules.schema_examples import LogPart
 from diagnoser.values import dataclass, field
 
 #: The file of a folder of cases that holds the pieces of logs which many of them share.

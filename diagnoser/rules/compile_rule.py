@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from diagnoser.rules.bench import Bench, Steps
 from diagnoser.rules.examples import ExampleError, expand, seconds
 from diagnoser.rules.model import Example, Node, Remedy, Rule
-from diagnoser.rules.schema import ExampleModel, RemedyModel, RuleFile
+from diagnoser.rules.schema import RemedyModel, RuleFile
+from diagnoser.rules.schema_examples import ExampleModel
 
 #: Order of expected gain by stage, where a rule does not say (KV, queueing, batch and decode, kernels).
 _GAIN = {"memory": 1, "cache": 1, "scheduling": 2, "ingress": 2, "output": 3, "compute": 3, "comms": 4, "platform": 4}

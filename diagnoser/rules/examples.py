@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from diagnoser.rules.schema import LogPart
+from diagnoser.rules.schema_examples import LogPart
 
 #: Every example begins at this time.
 START = datetime(2025, 7, 12, 10, 0, 0)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from diagnoser.rules.schema_examples import ExamplesModel
+from diagnoser.rules.schema_parts import Severity, Strict, Text, Texts, listed
 
 Engine = Literal["vllm", "sglang", "vllm-router", "sglang-router"]
-Severity = Literal["info", "warning", "critical"]
-
-
-def _listed(value: Any) -> Any:
-    """Let one item stand for a list of one."""
-    return [value] if isinstance(value, str | dict) else value
 
 
 def _spelt(value: Any) -> Any:
@@ -31,29 +28,16 @@ def _worded(value: Any) -> Any:
     return [{"text": item} if isinstance(item, str) else item for item in value] if isinstance(value, list) else value
 
 
-def _as_repeat(value: Any) -> Any:
-    """Let a plain or block string of an example's log be that line, or those lines."""
-    return [{"line": item} if isinstance(item, str) else item for item in value] if isinstance(value, list) else value
-
-
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Expr = Annotated[
     str,
     StringConstraints(strip_whitespace=True, min_length=1),
     BeforeValidator(_spelt, json_schema_input_type=str | int | float | bool),
 ]
 InputKind = Literal["log", "statistics", "metrics", "gpu", "bench", "profile"]
-Texts = Annotated[list[Text], BeforeValidator(_listed, json_schema_input_type=Text | list[Text])]
-Engines = Annotated[list[Engine], BeforeValidator(_listed, json_schema_input_type=Engine | list[Engine])]
+Engines = Annotated[list[Engine], BeforeValidator(listed, json_schema_input_type=Engine | list[Engine])]
 Id = Annotated[str, StringConstraints(pattern=r"^[\w-]+(\.[\w-]+)+$")]
 EventName = Annotated[str, StringConstraints(pattern=r"^[a-z]\w*(\.[a-z]\w*)*$")]
 SymptomName = Annotated[str, StringConstraints(pattern=r"^[a-z]\w*$")]
-
-
-class Strict(BaseModel):
-    """Unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=False)
 
 
 class TemplateText(Strict):
@@ -71,7 +55,7 @@ class TemplateText(Strict):
 Templates = Annotated[
     list[TemplateText],
     BeforeValidator(
-        lambda value: _worded(_listed(value)),
+        lambda value: _worded(listed(value)),
         json_schema_input_type=str | TemplateText | list[str | TemplateText],
     ),
     Field(min_length=1),
@@ -149,48 +133,6 @@ class RemedyModel(Strict):
     experiment: bool = Field(
         True, description="False: it cures nothing by itself (a longer limit); never the next experiment."
     )
-
-
-class LogPart(Strict):
-    """A piece of an example's log."""
-
-    line: str | None = Field(None, description="One line, or several; {t} is the running time, {i} the repetition.")
-    repeat: Annotated[int, Field(ge=1, le=20_000)] = Field(1, description="How many times the line is printed.")
-    every: str = Field("1s", description="Time between two repetitions.")
-    wait: str | None = Field(None, description="Let this much time pass.")
-    values: dict[str, list[str | int | float]] = Field({}, description="Per repetition: {x} is the list's next item.")
-
-
-Log = Annotated[
-    list[LogPart],
-    BeforeValidator(lambda value: _as_repeat(_listed(value)), json_schema_input_type=str | list[str | LogPart]),
-    Field(min_length=1),
-]
-
-
-class Expect(Strict):
-    """What must come of a firing example, beyond the finding itself."""
-
-    severity: Severity | None = Field(None, description="Severity of the finding.")
-    remedies: Texts = Field([], description="Flags, variables or words that its remedies must name.")
-    never: Texts = Field([], description="Flags, variables or words that none of its remedies may name.")
-
-
-class ExampleModel(Strict):
-    """A small log, other inputs, or both, and what must come of them."""
-
-    name: str = Field("", description="What it shows, in a few words.")
-    log: Log | None = Field(None, description="Lines, oldest first.")
-    files: dict[str, Log] = Field({}, description="Other inputs by file name, such as metrics.prom: their lines.")
-    slo: dict[str, str] = Field({}, description="Objectives as --slo sets them: {ttft: 500ms}.")
-    expect: Expect | None = Field(None, description="Only for fires.")
-
-
-class ExamplesModel(Strict):
-    """Logs on which the rule must fire, and near misses on which it must not."""
-
-    fires: Annotated[list[ExampleModel], Field(min_length=1)] = Field(description="The rule is among the findings.")
-    silent: Annotated[list[ExampleModel], Field(min_length=1)] = Field(description="Near misses: it is not.")
 
 
 class EventsFile(Strict):
