@@ -98,6 +98,9 @@ KINDS = [
     ("Name:                 llm-0\nPriority Class Name:  high\nNamespace:            prod\n", "kubectl"),
     ("LAST SEEN   TYPE      REASON   OBJECT      MESSAGE\n", "kubectl"),
     ("NAMESPACE   LAST SEEN   TYPE   REASON   OBJECT   MESSAGE\n", "kubectl"),
+    ("Events:\n  Type     Reason   Age   From   Message\n  ----     ------   ----   ----   -------\n", "kubectl"),
+    ("  Type     Reason   Age   From   Message\n  ----     ------   ----   ----   -------\n", "kubectl"),
+    ("Events: none of them\nINFO 11-29 10:00:00 [x.py:1] y\n", "log"),
     ("Name: a server\nINFO 11-29 10:00:00 [x.py:1] y\n", "log"),
     ("apiVersion: of the log is 1\nINFO 11-29 10:00:00 [x.py:1] y\n", "log"),
 ]
@@ -323,6 +326,24 @@ TABLES = [
 @pytest.mark.parametrize("text", TABLES)
 def test_tables_of_events(text: str) -> None:
     assert sentences(text) == ["pod llm-0 unschedulable: 0/5 nodes"]
+    assert all(one.time is None for one in told(text))
+
+
+LISTS = {
+    "Events:\n  Type     Reason            Age   From               Message\n"
+    "  ----     ------            ----  ----               -------\n"
+    "  Normal   Scheduled         13m   default-scheduler  Successfully assigned prod/llm-0 to gpu-7\n"
+    "  Normal   Killing     3m (x3 over 11m)  kubelet  Container vllm failed startup probe, will be restarted\n": (
+        "container vllm of pod llm-0 is killed by its startup probe (3 times)"
+    ),
+    "  Type     Reason   Age  From     Message\n  ----     ------   ---  ----     -------\n"
+    "  Warning  Evicted  9s   kubelet  low on disk\n": "pod unnamed evicted: low on disk",
+}
+
+
+@pytest.mark.parametrize(("text", "said"), LISTS.items())
+def test_events_that_were_copied_from_under_a_page(text: str, said: str) -> None:
+    assert sentences(text) == [said]
     assert all(one.time is None for one in told(text))
 
 

@@ -392,3 +392,19 @@ def test_a_traceback_behind_a_configured_head_is_one_record():
     text = f"{HEADS[2]}Scheduler hit an exception: {frames}"
     (record,) = read(text.replace("INFO", "ERROR"))
     assert (record.dialect, record.level, record.text.count("\n")) == ("sglang", "ERROR", 2)
+
+
+def test_a_traceback_behind_a_daemon_of_ray_is_the_server_s_own():
+    """The daemon's lines bear its name; a bare traceback behind one is of the process that writes the log."""
+    records = read(
+        [
+            "(raylet) The node with node id: 0f21 has been marked dead because it has missed too many heartbeats.",
+            "Traceback (most recent call last):",
+            '  File "/opt/vllm/executor/ray_gpu_executor.py", line 143, in _init_workers_ray',
+            "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
+            "\tclass_name: RayWorkerWrapper",
+            "The actor is dead because its node has died.",
+        ]
+    )
+    assert [(one.kind, one.process) for one in records] == [("message", "raylet"), ("traceback", "")]
+    assert records[1].text.endswith("its node has died.")

@@ -279,3 +279,10 @@ def test_a_library_that_greets_first(tmp_path: Path, sample: str, first: str, en
     )
     (run,) = Session([tmp_path / "cut.log"], knowledge=knowledge()).runs
     assert run.engine == engine
+
+
+def test_a_warning_of_an_import_in_front_of_the_launch_begins_no_run(tmp_path: Path) -> None:
+    """vLLM tries its compiled part before it says which version it is."""
+    warning = "Failed to import from vllm._C with ImportError('libcuda.so.1: cannot open shared object file')"
+    lines = [vllm(0, warning, level="WARNING", where="_custom_ops.py:20"), *logs.vllm_start(), *logs.vllm_serving()]
+    assert ends(diagnose(tmp_path, lines)) == [("running", True)]

@@ -176,7 +176,8 @@ class Lifetime:
             if self.last_fatal < 0 or self._survived():
                 self.phase = "stopping"
         elif role in ("fatal", "root"):
-            self.troubled = True
+            # A warning in front of the launch is of what this very process imports, and ended no earlier one.
+            self.troubled = self.troubled or role == "fatal" or self.started_seq >= 0 or record.level != "WARNING"
             self.last_root = self.seq if self.first_stop < 0 else self.last_root
             if role == "fatal" and (self.phase != "stopping" or self.seq - self.first_stop <= ADJACENT):
                 self._die(record)

@@ -160,6 +160,8 @@ class Open:
 
     def _announces(self) -> bool:
         """Whether the message speaks of an error, so that the bare traceback behind it is its own."""
+        if self.record.dialect == "ray" and self.record.process:
+            return False  # another process, whose own lines would bear its name
         return self.record.level in ("ERROR", "CRITICAL") or _TROUBLE.search(self.record.text) is not None
 
     def _takes_traceback(self, text: str, head: Head | None) -> bool:

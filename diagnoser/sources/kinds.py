@@ -65,7 +65,10 @@ _JSON_START = lazily(
 _YAML_OBJECT = lazily(r"(?:---[ \t]*\n)?(?:#[^\n]*\n)*(?:apiVersion|kind|items|metadata):(?:[ \t]|\n)")
 _YAML_KEY = lazily(r"(?m)^(?:- )?(?:apiVersion|kind):[ \t]+\S+[ \t]*$")
 _DESCRIBED = lazily(r"Name:[ \t]+\S+[ \t]*\n(?:[A-Z][\w -]*:.*\n)*?Namespace:[ \t]+\S+[ \t]*\n")
-_EVENT_TABLE = lazily(r"(?:NAMESPACE[ \t]+)?LAST SEEN[ \t]+TYPE[ \t]+REASON[ \t]+OBJECT[ \t]+")
+_EVENT_TABLE = lazily(
+    r"(?:NAMESPACE[ \t]+)?LAST SEEN[ \t]+TYPE[ \t]+REASON[ \t]+OBJECT[ \t]+"
+    r"|(?:Events:[ \t]*\r?\n[ \t]*)?Type[ \t]+Reason[ \t]+Age[ \t]+From[ \t]+Message\b"
+)
 _JSON_LOG_START = lazily(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|PRIORITY|SYSLOG_[A-Z]+)\"\s*:")
 
 #: What ``nsys stats`` prints before its first table, and the header of one.

@@ -47,6 +47,15 @@ class Described:
     events: list[tuple[str, str, int, str, int]]
 
 
+def event_of(line: str, number: int) -> tuple[str, str, int, str, int] | None:
+    """Read one row under ``Events:``: type, reason, times, message, line."""
+    hit = _EVENT.match(line)
+    if hit is None:
+        return None
+    times = _TIMES.search(hit[3])
+    return hit[1], name_of(hit[2]), int(times[1][:9]) if times else 1, hit[5], number
+
+
 class Page:
     """Reads one page line by line."""
 
@@ -171,9 +180,8 @@ class Page:
             self._put(("spec", "volumes", len(volumes) - 1, "emptyDir", "sizeLimit"), value, number)
 
     def _event(self, number: int, line: str) -> None:
-        if (hit := _EVENT.match(line)) is not None:
-            times = _TIMES.search(hit[3])
-            self.events.append((hit[1], name_of(hit[2]), int(times[1][:9]) if times else 1, hit[5], number))
+        if (row := event_of(line, number)) is not None:
+            self.events.append(row)
 
     def _spec(self) -> dict[str, Any]:
         return self._reach(self._at)
