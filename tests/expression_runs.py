@@ -7,11 +7,11 @@ from typing import Any
 
 from diagnoser.knowledge.vocabulary import FactSpec, Knob, Series, Vocabulary
 from diagnoser.model import Event, EventLog, Fact, Run
-from diagnoser.rules.check import Names, check
-from diagnoser.rules.evaluate import Evaluator, Options
-from diagnoser.rules.expression import parse
+from diagnoser.rules.compiling.check import Names, check
+from diagnoser.rules.compiling.expression import parse
+from diagnoser.rules.evaluating.evaluate import Evaluator, Options
+from diagnoser.rules.evaluating.value import Value
 from diagnoser.rules.model import EventSpec, Node, RuleBase
-from diagnoser.rules.value import Value
 from diagnoser.tables.table import NAN, Group, Origin, Table
 
 SERIES = {

@@ -10,7 +10,7 @@ from serverlogs import knowledge
 
 from benchmarks import inputs
 from diagnoser.model import Run
-from diagnoser.rules.fields import evaluate_fields
+from diagnoser.rules.evaluating.fields import evaluate_fields
 from diagnoser.session.reading import Kit, Window, read
 from diagnoser.skimming.ahead import Others
 from diagnoser.values import field_names

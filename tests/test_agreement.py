@@ -20,9 +20,9 @@ from diagnoser.contracts.figurerows import SpreadRow
 from diagnoser.model import Run
 from diagnoser.portraits.latencies import PERCENTILES, spreads
 from diagnoser.reports.spreadrows import percentile
-from diagnoser.rules.evaluate import Evaluator
-from diagnoser.rules.evaluate import Options as Asked
-from diagnoser.rules.format import render
+from diagnoser.rules.evaluating.evaluate import Evaluator
+from diagnoser.rules.evaluating.evaluate import Options as Asked
+from diagnoser.rules.evaluating.format import render
 from diagnoser.tables.spread import Spread, merged
 
 RECORDINGS = sorted((Path(__file__).parent / "data" / "latency").iterdir())

@@ -18,8 +18,8 @@ from diagnoser.alerting.replay import Scrape, input_series, pages, resampled
 from diagnoser.alerting.translate import Translator
 from diagnoser.api import Knowledge
 from diagnoser.commands.rules import main
-from diagnoser.rules.check import Names, check
-from diagnoser.rules.expression import parse
+from diagnoser.rules.compiling.check import Names, check
+from diagnoser.rules.compiling.expression import parse
 
 ROOT = Path(__file__).parent.parent
 PROMTOOL = shutil.which("promtool")

@@ -7,11 +7,11 @@ import json
 import pytest
 from expression_runs import NAMES, expression
 
-from diagnoser.rules.check import Names, check, references
-from diagnoser.rules.expression import ExpressionError, parse
-from diagnoser.rules.fields import evaluate_fields
+from diagnoser.rules.compiling.check import Names, check, references
+from diagnoser.rules.compiling.expression import ExpressionError, parse
+from diagnoser.rules.evaluating.fields import evaluate_fields
+from diagnoser.rules.evaluating.value import UNKNOWN
 from diagnoser.rules.nodes import from_json, to_json
-from diagnoser.rules.value import UNKNOWN
 
 
 @pytest.mark.parametrize(

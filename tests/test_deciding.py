@@ -14,11 +14,11 @@ import pytest
 
 from diagnoser.api import Knowledge, Options, Session
 from diagnoser.portraits import needed
-from diagnoser.rules import logic
-from diagnoser.rules.deciding import Decider
+from diagnoser.rules.evaluating import logic
+from diagnoser.rules.evaluating.deciding import Decider
+from diagnoser.rules.evaluating.sourcing import COSTS
+from diagnoser.rules.evaluating.value import UNKNOWN, Answer, unknown
 from diagnoser.rules.model import Node
-from diagnoser.rules.sourcing import COSTS
-from diagnoser.rules.value import UNKNOWN, Answer, unknown
 from diagnoser.tables.spread import Spread
 
 #: What leaves need, by the source that has it.

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diagnoser.model import Run
-from diagnoser.rules import logic
-from diagnoser.rules.rows import Rows
-from diagnoser.rules.value import UNKNOWN
+from diagnoser.rules.evaluating import logic
+from diagnoser.rules.evaluating.rows import Rows
+from diagnoser.rules.evaluating.value import UNKNOWN
 
 LOAD = "requests.running"
 

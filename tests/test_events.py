@@ -12,7 +12,7 @@ from diagnoser.api import Knowledge
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.yamlfile import load as load_yaml
 from diagnoser.model import Record
-from diagnoser.rules.matcher import Matcher
+from diagnoser.rules.matching.matcher import Matcher
 from diagnoser.tables.table import Origin
 
 #: Events of other files may match the same lines; only those of these files are looked at.

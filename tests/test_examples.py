@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from diagnoser.rules.examples import ExampleError, expand, seconds
+from diagnoser.rules.compiling.examples import ExampleError, expand, seconds
+from diagnoser.rules.compiling.schema_examples import ExampleModel
+from diagnoser.rules.compiling.template import parse_template
 from diagnoser.rules.model import EventSpec, Example, Node, Point, Rule, RuleBase
-from diagnoser.rules.schema_examples import ExampleModel
-from diagnoser.rules.template import parse_template
 from diagnoser.rules.testing import coverage, run_examples
 
 

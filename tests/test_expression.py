@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diagnoser.rules.expression import ExpressionError, locate, parse
+from diagnoser.rules.compiling.expression import ExpressionError, locate, parse
 from diagnoser.rules.model import Node
 from diagnoser.rules.nodes import from_json, to_json, walk
 
@@ -167,6 +167,7 @@ def test_any_text_parses_or_is_explained(text: str) -> None:
 
 
 def test_evaluating_does_not_import_lark() -> None:
-    code = "import sys, diagnoser.rules.evaluate, diagnoser.rules.format; print('lark' in sys.modules)"
+    modules = "diagnoser.rules.evaluating.evaluate, diagnoser.rules.evaluating.format"
+    code = f"import sys, {modules}; print('lark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -8,10 +8,10 @@ import pytest
 from expression_runs import evaluator, expression, run, table
 
 from diagnoser.language import ENGLISH
-from diagnoser.rules.format import placeholders, render, render_known, write
+from diagnoser.rules.evaluating.format import placeholders, render, render_known, write
+from diagnoser.rules.evaluating.value import UNKNOWN
 from diagnoser.rules.model import Node
 from diagnoser.rules.texts import TextError
-from diagnoser.rules.value import UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from serverlogs import diagnose, encoded, ids, vllm_serving, vllm_start
 
 from diagnoser import __version__
-from diagnoser.rules.expression import ExpressionError, parse
+from diagnoser.rules.compiling.expression import ExpressionError, parse
 from tools.fuzz.__main__ import FailureError, one
 from tools.fuzz.faults import FAIR, FAULTS, PIPED, inject, kinds
 from tools.fuzz.mutation import mutated

@@ -4,10 +4,10 @@ from collections import Counter
 
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
+from diagnoser.rules.compiling.template import parse_template
 from diagnoser.rules.grounded import ungrounded
-from diagnoser.rules.matcher import PLATFORMS
+from diagnoser.rules.matching.matcher import PLATFORMS
 from diagnoser.rules.model import EventSpec, RuleBase
-from diagnoser.rules.template import parse_template
 
 CATALOG = Catalog(rules_dir())
 

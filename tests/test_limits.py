@@ -19,7 +19,7 @@ from serverlogs import compiled, diagnose, encoded, ids, judge, vllm
 from diagnoser.cli import main
 from diagnoser.knowledge.yamlfile import YamlError, documents, parse
 from diagnoser.rules import packs
-from diagnoser.rules.kinds import NodeError, pattern
+from diagnoser.rules.compiling.kinds import NodeError, pattern
 from diagnoser.rules.model import Node
 from diagnoser.sources import InputError, open_inputs
 

@@ -14,11 +14,11 @@ from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.knowledge.yamlfile import load as load_yaml
+from diagnoser.rules.compiling.schema import json_schema
 from diagnoser.rules.loader import RuleBaseError, load
 from diagnoser.rules.model import RuleBase
 from diagnoser.rules.nodes import walk
 from diagnoser.rules.packs import Pack, installed_packs
-from diagnoser.rules.schema import json_schema
 
 RULES = rules_dir()
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from diagnoser.model import Record
-from diagnoser.rules.matcher import Matcher
+from diagnoser.rules.compiling.template import parse_template
+from diagnoser.rules.matching.matcher import Matcher
+from diagnoser.rules.matching.overdue import MOST_LINES, TIME_LIMIT
 from diagnoser.rules.model import EventSpec
-from diagnoser.rules.overdue import MOST_LINES, TIME_LIMIT
-from diagnoser.rules.template import parse_template
 from diagnoser.tables.table import Origin
 
 TRACEBACK = """\

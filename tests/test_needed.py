@@ -15,8 +15,8 @@ from diagnoser.contracts.findings import Unknown
 from diagnoser.judging.judge import Judgement
 from diagnoser.portraits import needed
 from diagnoser.reports import RenderOptions
-from diagnoser.rules.deciding import Decider
-from diagnoser.rules.missing import BESIDE, METRICS, STATISTICS, TIMED
+from diagnoser.rules.evaluating.deciding import Decider
+from diagnoser.rules.evaluating.missing import BESIDE, METRICS, STATISTICS, TIMED
 from diagnoser.rules.needs import joined, listed, reasons
 
 ROOT = Path(__file__).parent.parent

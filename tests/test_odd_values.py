@@ -14,7 +14,7 @@ from serverlogs import knowledge
 from diagnoser import reports
 from diagnoser.api import Session
 from diagnoser.contracts.findings import Report
-from diagnoser.rules.value import UNKNOWN
+from diagnoser.rules.evaluating.value import UNKNOWN
 
 VERSION = "INFO 07-12 10:00:00 [api_server.py:1] vLLM API server version 0.9.2"
 FULL = "memory.kv_cache_exhausted"

@@ -87,7 +87,8 @@ def run(installed: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
 def test_the_wheel_is_whole(wheel: zipfile.ZipFile) -> None:
     inside = set(wheel.namelist())
-    assert {"diagnoser/py.typed", "diagnoser/formats/pyrepr.lark", "diagnoser/rules/expression.lark"} <= inside
+    grammars = {"diagnoser/formats/pyrepr.lark", "diagnoser/rules/compiling/expression.lark"}
+    assert {"diagnoser/py.typed", *grammars} <= inside
     page = (ROOT / "diagnoser" / "reports" / "html").rglob("*")
     shown = {path.relative_to(ROOT).as_posix() for path in page if path.is_file() and path.suffix != ".pyc"}
     assert shown <= inside, "templates, style, script and charts of the HTML report, with their licence"

@@ -14,7 +14,7 @@ import pytest
 
 from diagnoser import __version__
 from diagnoser.judging.loading import Knowledge
-from diagnoser.rules.matcher import Matcher
+from diagnoser.rules.matching.matcher import Matcher
 from tools import mutate, mutate_patterns, readings, scenes, sentences, survivors
 
 #: As many rules are taken apart in each run: others with each version.

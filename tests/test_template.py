@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diagnoser.knowledge.records import MessageTemplate
-from diagnoser.rules.template import TemplateError, convert, parse_template
-from diagnoser.rules.wordings import as_template, kept, typed
+from diagnoser.rules.compiling.template import TemplateError, convert, parse_template
+from diagnoser.rules.compiling.wordings import as_template, kept, typed
 
 
 def fields(template: str, line: str) -> dict[str, Any] | None:

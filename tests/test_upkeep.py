@@ -19,9 +19,9 @@ from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.catalog_diff import DiffError, diff
 from diagnoser.knowledge.paths import rules_dir
 from diagnoser.knowledge.vocabulary import Series
+from diagnoser.rules.compiling.template import parse_template
 from diagnoser.rules.model import EventSpec, RuleBase
 from diagnoser.rules.standing import Upkeep
-from diagnoser.rules.template import parse_template
 from diagnoser.values import replace
 from tools.releases import registry
 from tools.releases.compare import Wordings, agreement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from diagnoser.rules.evaluate import Evaluator
+from diagnoser.rules.evaluating.evaluate import Evaluator
 from diagnoser.rules.model import Node, Rule
 from diagnoser.values import replace
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from diagnoser.api import Knowledge, Options
-from diagnoser.rules.evaluate import Evaluator
+from diagnoser.rules.evaluating.evaluate import Evaluator
 from diagnoser.rules.model import Node, Rule
 from tools.mutants import Mutant
 from tools.mutate import unnoticed

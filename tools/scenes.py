@@ -18,8 +18,8 @@ from diagnoser.inference import infer, problem_from_rules
 from diagnoser.knowledge.yamlfile import load as load_yaml
 from diagnoser.model import Run
 from diagnoser.ranking.sighting import severity_of
-from diagnoser.rules.evaluate import Evaluator
-from diagnoser.rules.evaluate import Options as Beside
+from diagnoser.rules.evaluating.evaluate import Evaluator
+from diagnoser.rules.evaluating.evaluate import Options as Beside
 from diagnoser.rules.model import SEVERITIES, Example, Node, Rule
 from diagnoser.values import replace
 from tools.scene_changes import CAUSE, RESTARTS, changed

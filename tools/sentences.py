@@ -18,7 +18,7 @@ import regex
 from diagnoser.api import Knowledge, Options
 from diagnoser.formats.records import RecordReader
 from diagnoser.model import Line, Record
-from diagnoser.rules.matcher import Match, Matcher
+from diagnoser.rules.matching.matcher import Match, Matcher
 from diagnoser.rules.model import EventSpec, Template
 from diagnoser.tables.table import Origin
 from diagnoser.values import replace

@@ -23,7 +23,7 @@ from diagnoser.alerting.promql import (
     without,
 )
 from diagnoser.alerting.rows import OPPOSITE, ORDER
-from diagnoser.rules.logic import ORDER as COMPARE
+from diagnoser.rules.evaluating.logic import ORDER as COMPARE
 from diagnoser.rules.model import Node, RuleBase
 from diagnoser.values import dataclass, field
 

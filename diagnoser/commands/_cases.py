@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from diagnoser.commands._errors import CommandError
 from diagnoser.knowledge.yamlfile import YamlError
 from diagnoser.knowledge.yamlfile import load as load_yaml
-from diagnoser.rules.examples import ExampleError, expand
-from diagnoser.rules.schema_examples import LogPart
+from diagnoser.rules.compiling.examples import ExampleError, expand
+from diagnoser.rules.compiling.schema_examples import LogPart
 from diagnoser.values import dataclass, field
 
 #: The file of a folder of cases that holds the pieces of logs which many of them share.

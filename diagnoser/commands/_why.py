@@ -12,7 +12,7 @@ from diagnoser.values import replace
 
 if TYPE_CHECKING:
     from diagnoser.api import Session
-    from diagnoser.rules.value import Trace
+    from diagnoser.rules.evaluating.value import Trace
 
 _STYLES = {"yes": "ok", "no": "FAIL", "unknown": "suspect"}
 _TRUTHS = {"yes": "true", "no": "false"}

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     if args.action == "list":
         return _list(args)
     if args.action == "schema":
-        from diagnoser.rules.schema import json_schema
+        from diagnoser.rules.compiling.schema import json_schema
 
         _terminal.write(json.dumps(json_schema(), indent=2) + "\n", args.output, for_people=False)
         return 0

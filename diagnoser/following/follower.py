@@ -21,7 +21,7 @@ from diagnoser.language import Sentence
 from diagnoser.model import Record
 from diagnoser.observations import Page
 from diagnoser.options import Options
-from diagnoser.rules.fields import evaluate_fields
+from diagnoser.rules.evaluating.fields import evaluate_fields
 from diagnoser.session.reading import Readers, read_trace
 from diagnoser.sources import Source
 from diagnoser.times import stamp

@@ -11,11 +11,11 @@ from diagnoser.inference import Cause, infer, problem_from_rules
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
 from diagnoser.ranking import Sighting, Window, severity_of
-from diagnoser.rules.evaluate import Evaluator, Options
-from diagnoser.rules.format import render, render_known
+from diagnoser.rules.evaluating.evaluate import Evaluator, Options
+from diagnoser.rules.evaluating.format import render, render_known
+from diagnoser.rules.evaluating.value import UNKNOWN, Proof
 from diagnoser.rules.model import Node, Rule, RuleBase
 from diagnoser.rules.names import references
-from diagnoser.rules.value import UNKNOWN, Proof
 from diagnoser.times import stamp
 from diagnoser.values import dataclass, field, replace
 

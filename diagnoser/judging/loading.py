@@ -13,7 +13,7 @@ from diagnoser.language import ENGLISH, ORIGINAL, Say
 from diagnoser.options import Options, UsageError
 from diagnoser.rules.cache import Cache
 from diagnoser.rules.loader import load, load_vocabulary
-from diagnoser.rules.matcher import Matcher
+from diagnoser.rules.matching.matcher import Matcher
 from diagnoser.rules.model import RuleBase
 from diagnoser.rules.packs import installed_packs
 

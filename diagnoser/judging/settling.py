@@ -15,8 +15,8 @@ from diagnoser.knowledge.lives import Life, field_life, metric_life
 from diagnoser.language import phrase
 from diagnoser.model import Fact, Run
 from diagnoser.options import Options
-from diagnoser.rules.evaluate import Evaluator
-from diagnoser.rules.evaluate import Options as Judging
+from diagnoser.rules.evaluating.evaluate import Evaluator
+from diagnoser.rules.evaluating.evaluate import Options as Judging
 from diagnoser.tables.table import Origin
 
 

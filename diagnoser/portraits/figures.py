@@ -12,7 +12,7 @@ from diagnoser.knowledge.vocabulary import Series, Vocabulary
 from diagnoser.language import ENGLISH, Say
 from diagnoser.model import Run
 from diagnoser.portraits import stretches
-from diagnoser.rules.rows import Rows, rows_of
+from diagnoser.rules.evaluating.rows import Rows, rows_of
 from diagnoser.tables.table import Table
 
 #: Slices of a sparkline: wide enough to show a wave, narrow enough for 80 columns.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from diagnoser.language import ENGLISH, Say, phrase
 from diagnoser.model import Run
-from diagnoser.rules.deciding import Decider, Decision
-from diagnoser.rules.eventcalc import ENGINE_LOG
+from diagnoser.rules.evaluating.deciding import Decider, Decision
+from diagnoser.rules.evaluating.eventcalc import ENGINE_LOG
+from diagnoser.rules.evaluating.sourcing import named
 from diagnoser.rules.model import Rule
 from diagnoser.rules.needs import listed, reasons
-from diagnoser.rules.sourcing import named
 from diagnoser.values import dataclass
 
 #: Kinds of inputs as rules call them, where tables call their medium otherwise.

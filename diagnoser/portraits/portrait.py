@@ -17,8 +17,8 @@ from diagnoser.portraits.needed import Want, wanted
 from diagnoser.portraits.settings import settings
 from diagnoser.portraits.stages import Look
 from diagnoser.rules.checklist import evaluate
-from diagnoser.rules.deciding import Decider
-from diagnoser.rules.format import render
+from diagnoser.rules.evaluating.deciding import Decider
+from diagnoser.rules.evaluating.format import render
 from diagnoser.rules.needs import QUICKER
 from diagnoser.times import stamp
 from diagnoser.values import dataclass, replace

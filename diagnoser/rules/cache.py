@@ -160,7 +160,9 @@ def _at_once(name: str, flags: int) -> int:
 def _code() -> Iterator[str]:
     """Yield the files of this package that decide what a compiled form is."""
     here = Path(__file__).parent
-    yield from _files(here, (".py", ".lark"))
+    folders: list[str | Path] = [here, *_folders(here)]
+    for folder in folders:
+        yield from _files(folder, (".py", ".lark"))
     yield from _files(here.parent / "knowledge", ".py")
 
 

@@ -56,8 +56,8 @@ Render = Callable[[str, Mapping[str, Node]], str]
 
 def compiler(vocabulary: Vocabulary, base: RuleBase) -> Compiler:
     """Return a compiler that knows all samples, facts, knobs, events and symptoms, but no causes."""
-    from diagnoser.rules.check import check
-    from diagnoser.rules.expression import parse
+    from diagnoser.rules.compiling.check import check
+    from diagnoser.rules.compiling.expression import parse
     from diagnoser.rules.names import Names
 
     names = Names(

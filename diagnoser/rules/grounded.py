@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from diagnoser.knowledge.catalog import Catalog
 from diagnoser.knowledge.grounding import ground
-from diagnoser.rules.matcher import PLATFORMS
+from diagnoser.rules.matching.matcher import PLATFORMS
 from diagnoser.rules.model import EventSpec, RuleBase, Template
 
 

@@ -74,7 +74,7 @@ def shipped(rules: Path) -> dict[str, bytes]:
 
 def _build(folders: Sequence[Path], vocabulary: Vocabulary, catalog: Catalog, packs: Sequence[Pack]) -> RuleBase:
     # YAML, pydantic and lark are needed only here: a run from the cache imports none of them.
-    from diagnoser.rules.assemble import assemble
+    from diagnoser.rules.compiling.assemble import assemble
 
     files: list[RuleSource] = []
     errors: list[RuleError] = []

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Protocol
 
 from diagnoser.model import Record
-from diagnoser.rules.matcher import PLATFORMS, Matcher
+from diagnoser.rules.matching.matcher import PLATFORMS, Matcher
 from diagnoser.rules.model import Example, Node, Point, Rule, RuleBase
 from diagnoser.rules.names import references
 from diagnoser.tables.table import Origin

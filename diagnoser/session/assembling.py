@@ -27,7 +27,7 @@ from diagnoser.portraits.stages import stages
 from diagnoser.ranking import rank
 from diagnoser.remedies import Context, recommend
 from diagnoser.rules.checklist import over_runs
-from diagnoser.rules.format import render
+from diagnoser.rules.evaluating.format import render
 from diagnoser.times import stamp
 from diagnoser.values import replace
 

@@ -30,7 +30,7 @@ from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.language import Sentence
 from diagnoser.model import Line, Problem, Record
 from diagnoser.options import Options
-from diagnoser.rules.fields import evaluate_fields
+from diagnoser.rules.evaluating.fields import evaluate_fields
 from diagnoser.skimming.cutter import Cutter
 from diagnoser.sources import Source
 from diagnoser.values import dataclass

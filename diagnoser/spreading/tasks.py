@@ -17,8 +17,8 @@ from diagnoser.model import Run
 from diagnoser.options import Options
 from diagnoser.portraits.portrait import Portrait, portrait
 from diagnoser.ranking import Sighting
-from diagnoser.rules.evaluate import Evaluator
-from diagnoser.rules.value import UNKNOWN
+from diagnoser.rules.evaluating.evaluate import Evaluator
+from diagnoser.rules.evaluating.value import UNKNOWN
 from diagnoser.session.portions import Kit, Portion, Window, kit, read_log
 from diagnoser.skimming import foreseen
 from diagnoser.skimming.ahead import Place

@@ -149,7 +149,7 @@ def python_values(data: bytes) -> None:
 
 def expressions(data: bytes) -> None:
     """Conditions of rules."""
-    from diagnoser.rules.expression import ExpressionError, parse
+    from diagnoser.rules.compiling.expression import ExpressionError, parse
 
     text = _text(data)
     try:
@@ -163,8 +163,8 @@ def templates(data: bytes) -> None:
     """Templates of events: what is accepted compiles and has an anchor."""
     import regex
 
-    from diagnoser.rules.template import parse_template
-    from diagnoser.rules.template_syntax import TemplateError
+    from diagnoser.rules.compiling.template import parse_template
+    from diagnoser.rules.compiling.template_syntax import TemplateError
 
     text = _text(data)
     try:

@@ -1,0 +1,1 @@
+"""From YAML to a checked rule base; a run that finds a compiled one loads nothing of it."""
