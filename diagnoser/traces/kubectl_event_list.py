@@ -24,11 +24,18 @@ SAMPLES = [
         "restarted\n",
         1,
     ),
+    (
+        "Type     Reason   Age   From     Message\n"
+        "  ----     ------   ----  ----     -------\n"
+        "  Warning  BackOff  71s (x9 over 9m)  kubelet  Back-off restarting failed container vllm in pod "
+        "llm-0_prod(0f6d2c1e-5d0b-4a57-9c61-8f8a4c5b2d90)\n",
+        1,
+    ),
 ]
 
 _HEADING = re.compile(r"\A\s*(?:Events:\s*\n\s*)?Type\s+Reason\s+Age\s+From\s+Message\b")
 #: Which pod it is about, as far as a message says so.
-_POD = re.compile(r"uccessfully assigned [\w.-]{1,253}/([\w.-]{1,253}) to |in pod ([a-z0-9][a-z0-9.-]{0,252})(?:_|\b)")
+_POD = re.compile(r"uccessfully assigned [\w.-]{1,253}/([\w.-]{1,253}) to |in pod ([a-z0-9][a-z0-9.-]{0,252})")
 _UNNAMED = "unnamed"
 _MOST_ROWS = 10_000
 
