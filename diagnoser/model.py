@@ -68,7 +68,10 @@ class Record:
 
 @dataclass(slots=True, frozen=True)
 class Event:
-    """A message that matched an event template. ``fields`` are the typed placeholders of the template."""
+    """A message that matched an event template. ``fields`` are the typed placeholders of the template.
+
+    ``alone``: it names no cause, and the record says nothing else that a rule looks for, frames and wrappers apart.
+    """
 
     name: str
     origin: Origin
@@ -79,6 +82,7 @@ class Event:
     process: str = ""
     phase: str = "startup"
     seq: int = 0
+    alone: bool = False
 
 
 @dataclass(slots=True, frozen=True)

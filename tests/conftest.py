@@ -10,16 +10,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from serverlogs import compiled
 
 from diagnoser.api import Knowledge, Options
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def pytest_configure() -> None:
+    """Let all processes of a run share what is compiled."""
+    compiled()
+
+
 @pytest.fixture(scope="session")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
+def command() -> Command:
     """Run `diagnose` in a clean environment; compiled rules are kept from one call to the next."""
-    home = tmp_path_factory.mktemp("cache")
+    home = compiled()
     kept = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parent.parent), "LC_ALL": "C.UTF-8"}
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

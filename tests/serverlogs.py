@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,8 @@ from typing import Any
 
 from diagnoser.api import Knowledge, Options, Session
 
+#: Names the folder for compiled rules.
+SHARED = "DIAGNOSE_TESTS_COMPILED"
 API, CORE = "(APIServer pid=1) ", "(EngineCore pid=77) "
 SERVER_ARGS = (
     "server_args=ServerArgs(model_path='/models/m', tokenizer_path='/models/m', host='0.0.0.0', port=30000, "
@@ -22,8 +25,11 @@ SERVER_ARGS = (
 
 @functools.cache
 def compiled() -> Path:
-    """Return a folder for compiled rules that all tests of a process share: to compile them takes seconds."""
+    """Return a folder for compiled rules that all tests share, in all processes: to compile them takes seconds."""
+    if SHARED in os.environ:
+        return Path(os.environ[SHARED])
     folder = Path(tempfile.mkdtemp(prefix="diagnose-tests-"))
+    os.environ[SHARED] = str(folder)  # before pytest-xdist begins its processes
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import serverlogs as logs
-from serverlogs import encoded, vllm
+from serverlogs import compiled, encoded, vllm
 
 from diagnoser.cli import main
 from diagnoser.sources.part import Part
@@ -61,9 +61,9 @@ CHANGES: dict[Callable[[Path], None], bool] = {
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache() -> Path:
     """Keep the rules compiled."""
-    return tmp_path_factory.mktemp("cache")
+    return compiled()
 
 
 @pytest.fixture

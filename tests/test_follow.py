@@ -24,6 +24,7 @@ from typing import IO, Any
 import jsonschema
 import pyte
 import pytest
+from serverlogs import compiled
 
 from diagnoser.commands._livescreen import View, picture
 from diagnoser.contracts.findings import Evidence, Finding
@@ -51,7 +52,7 @@ CRASH = (
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key in ("PATH", "LD_LIBRARY_PATH")}
-    cache = tmp_path_factory.mktemp("cache")
+    cache = compiled()
     made = {**kept, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "DIAGNOSE_CACHE_DIR": str(cache), "TERM": "xterm"}
     # Rules are compiled once.
     subprocess.run(

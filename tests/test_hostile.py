@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import serverlogs as logs
-from serverlogs import diagnose, encoded, ids, sglang, stats, vllm
+from serverlogs import compiled, diagnose, encoded, ids, sglang, stats, vllm
 
 from diagnoser.cli import main
 from diagnoser.evidence import collect
@@ -28,8 +28,8 @@ FATAL = encoded(logs.LOGS["vllm death"])
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("cache"))
+def cache() -> str:
+    return str(compiled())
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import serverlogs as logs
 from fixed_report import report as fixed
-from serverlogs import encoded
+from serverlogs import compiled, encoded
 
 from diagnoser.api import Options, Session
 from diagnoser.cli import main
@@ -29,8 +29,8 @@ Run = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+def cache() -> Path:
+    return compiled()
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serverlogs import compiled
 
 from diagnoser import cli
 from diagnoser.commands import _kube_collect
@@ -127,8 +128,8 @@ class Cluster:
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("cache")
+def cache() -> Path:
+    return compiled()
 
 
 @pytest.fixture

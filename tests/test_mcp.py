@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serverlogs import compiled
 
 from diagnoser.api import Options
 from diagnoser.commands import _agent
@@ -26,7 +27,7 @@ LOG = str(SAMPLES / "kv-cache-exhausted" / "server.log")
 
 @pytest.fixture(scope="module")
 def agent(tmp_path_factory: pytest.TempPathFactory) -> Agent:
-    return Agent([], False, Options(cache_dir=tmp_path_factory.mktemp("cache")))
+    return Agent([], False, Options(cache_dir=compiled()))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / "secret.log").write_text("x\n")
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "diagnoser", "mcp", "--root", str(SAMPLES), "--cache-dir", str(folder)],
+        args=["-m", "diagnoser", "mcp", "--root", str(SAMPLES), "--cache-dir", str(compiled())],
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
     )
     out: dict[str, Any] = {}
@@ -252,7 +253,7 @@ def test_a_hostile_client(tmp_path: Path) -> None:
     (root / "link.log").symlink_to(tmp_path / "outside.log")
     calls = [call(number, tool, given) for number, (tool, given, _) in REFUSED.items()]
     good = [call(98, "diagnose", {"paths": ["server.log"]}), call(99, "explain", {"name": "memory.kv_cache_exhausted"})]
-    command = [sys.executable, "-m", "diagnoser", "mcp", "--root", str(root), "--cache-dir", str(tmp_path / "cache")]
+    command = [sys.executable, "-m", "diagnoser", "mcp", "--root", str(root), "--cache-dir", str(compiled())]
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
     pipe = subprocess.PIPE
     waiting = {98, 99, *REFUSED}

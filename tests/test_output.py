@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import serverlogs as logs
-from serverlogs import encoded
+from serverlogs import compiled, encoded
 
 from diagnoser.cli import main
 
@@ -28,10 +28,10 @@ OLD = "the report of yesterday"
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Compiled rules, so that what is interrupted is the program and not only their compilation."""
-    folder = tmp_path_factory.mktemp("cache")
+    folder = tmp_path_factory.mktemp("log")
     (folder / "x.log").write_bytes(FATAL)
-    assert main(["--cache-dir", str(folder), "-q", "--output", str(folder / "x.txt"), str(folder / "x.log")]) == 1
-    return str(folder)
+    assert main(["--cache-dir", str(compiled()), "-q", "--output", str(folder / "x.txt"), str(folder / "x.log")]) == 1
+    return str(compiled())
 
 
 def words(cache: str, *arguments: str) -> list[str]:

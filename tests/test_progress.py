@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from serverlogs import compiled
 
 from diagnoser.commands._progress import Progress
 from diagnoser.sources import open_inputs
@@ -68,7 +69,7 @@ def on_terminal(folder: Path, patience: float, *arguments: str, **environment: s
     """Return what a terminal on standard error sees; a stream of 3 MB stays open until a rate is told, or so long."""
     parent, child = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "diagnoser", "--cache-dir", str(folder), "--exit-zero", *arguments],
+        [sys.executable, "-m", "diagnoser", "--cache-dir", str(compiled()), "--exit-zero", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=child,

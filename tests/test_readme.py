@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from serverlogs import compiled
 
 from diagnoser import cli, reports
 from diagnoser.api import Knowledge
@@ -28,7 +29,12 @@ def run(arguments: list[str], folder: Path = ROOT) -> subprocess.CompletedProces
     return subprocess.run(
         [sys.executable, "-m", "diagnoser", *arguments],
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "DIAGNOSE_CACHE_DIR": "none"},
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "LC_ALL": "C.UTF-8",
+            "DIAGNOSE_CACHE_DIR": str(compiled()),
+        },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -58,7 +64,7 @@ def test_quoted_formats_are_the_real_output(
     assert len(screens) == 4
     for screen in screens:
         prompt, *quoted = screen.splitlines()
-        cli.main(["--cache-dir", str(tmp_path), *shlex.split(prompt)[2:]])
+        cli.main(["--cache-dir", str(compiled()), *shlex.split(prompt)[2:]])
         told = iter(capsys.readouterr().out.splitlines())
         for line in quoted:
             assert line == "…" or line in told, f"not in the output, or not in this order: {line}"

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from longlogs import HEADS, WOVEN, evidence, log, woven
+from serverlogs import compiled
 
 from benchmarks import inputs
 from diagnoser.evidence import Collector
@@ -90,7 +91,7 @@ def test_what_looks_like_a_time_is_asked_whether_it_is_one(clock: str) -> None:
 def test_half_a_megabyte_needs_no_heavy_library(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "server.log"
     path.write_bytes(b"".join(inputs.chunks(kind, 500_000))[:500_000])
-    command = ["--exit-zero", "-q", "--cache-dir", str(tmp_path / "cache"), "--output", os.devnull, str(path)]
+    command = ["--exit-zero", "-q", "--cache-dir", str(compiled()), "--output", os.devnull, str(path)]
     heavy = ("numpy", "pydantic", "lark", "yaml", "rich", "jinja2", "mcp", "ijson", "urllib3", "ssl", "zstandard")
     code = (
         f"import sys; from diagnoser.cli import main; main({command!r});"
@@ -110,7 +111,17 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
 
         resource.setrlimit(resource.RLIMIT_DATA, (250_000_000, 250_000_000))
 
-    command = [sys.executable, "-m", "diagnoser", "--exit-zero", "--format", "json", "--cache-dir", str(tmp_path), "-"]
+    command = [
+        sys.executable,
+        "-m",
+        "diagnoser",
+        "--exit-zero",
+        "--format",
+        "json",
+        "--cache-dir",
+        str(compiled()),
+        "-",
+    ]
     subprocess.run(command, input=piece[:100_000], check=True, capture_output=True)  # the rules are compiled
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=limited) as process:
         assert process.stdin is not None and process.stdout is not None

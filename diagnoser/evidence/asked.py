@@ -20,6 +20,8 @@ class Spec(Protocol):
     @property
     def phase(self) -> str: ...  # noqa: D102
     @property
+    def generic(self) -> bool: ...  # noqa: D102
+    @property
     def sets(self) -> tuple[tuple[str, Any], ...]: ...  # noqa: D102
 
 
@@ -28,7 +30,7 @@ Match = tuple[Spec, Any, dict[str, Any], str, int]
 
 
 class Matcher(Protocol):
-    """Finds events in a record for a given engine (``rules.matcher.Matcher``)."""
+    """Finds events in a record for a given engine (``rules.matching.matcher.Matcher``)."""
 
     def match(self, record: Record, engine: str) -> Sequence[Match]: ...  # noqa: D102
     def spans(self, text: str) -> list[tuple[int, int]]: ...  # noqa: D102

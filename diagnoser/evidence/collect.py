@@ -8,7 +8,7 @@ from diagnoser.evidence import drift, naming, residue
 from diagnoser.evidence import facts as fact_room
 from diagnoser.evidence.asked import Match, Matcher, Readers
 from diagnoser.evidence.beside import Beside
-from diagnoser.evidence.events import add_event, event_of
+from diagnoser.evidence.events import add_event, alone, event_of
 from diagnoser.evidence.gaps import Meaning, add_events, count_gap, count_rows
 from diagnoser.evidence.hosts import DIALECTS, Hosts
 from diagnoser.evidence.lifetime import EARLY_RECORDS, FRAMES, Lifetime, older
@@ -216,7 +216,7 @@ class Collector:
             fact_room.read_dump(run, record, dump, self.vocabulary)
         quiet = any(spec.role not in FRAMES for spec, *_ in matches) or stats is not None or dump is not None
         for match in matches:
-            self._event(life, record, match)
+            self._event(life, record, match, matches)
         level = residue.level_of(record) if record.kind not in ("stats", "request") else ""
         if record.kind == "traceback":
             level = level or "ERROR"
@@ -233,11 +233,11 @@ class Collector:
             fact_room.read_dump(life.run, record, dump, self.vocabulary)
         for match in matches:
             if match[0].phase == "startup" and match[0].role in ("notice", "start", "ready"):
-                self._event(life, record, match)
+                self._event(life, record, match, matches)
 
-    def _event(self, life: Lifetime, record: Record, match: Match) -> None:
+    def _event(self, life: Lifetime, record: Record, match: Match, beside: Sequence[Match]) -> None:
         spec, _, fields, _, offset = match
-        event = event_of(life, record, spec.name, fields, offset)
+        event = event_of(life, record, spec.name, fields, offset, alone(spec, beside))
         add_event(life.run, event)
         life.see_event(record, spec.role, spec.name)
         if spec.sets:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from diagnoser.evidence.lifetime import Lifetime
+from diagnoser.evidence.asked import Match, Spec
+from diagnoser.evidence.lifetime import FRAMES, Lifetime
 from diagnoser.model import Event, EventLog, Record, Run
 from diagnoser.tables.table import Origin
 
 #: Excerpt of a record kept with an event.
 TEXT = 4000
+#: Roles of events that only report what another line says.
+_ECHOES = FRAMES | {"wrapper", "consequence", "fatal", "stop"}
 
 
-def event_of(life: Lifetime, record: Record, name: str, fields: dict[str, Any], offset: int) -> Event:
+def event_of(
+    life: Lifetime, record: Record, name: str, fields: dict[str, Any], offset: int, alone: bool = False
+) -> Event:
     """Return the event that the record's line ``offset`` tells, at the point that the lifetime has reached."""
     line = min(record.origin.line + offset, max(record.last_line, record.origin.line))
     text = line_first(record.text, offset) if offset else record.text
@@ -26,7 +32,13 @@ def event_of(life: Lifetime, record: Record, name: str, fields: dict[str, Any], 
         record.process,
         life.phase,
         life.seq,
+        alone,
     )
+
+
+def alone(event: Spec, matches: Sequence[Match]) -> bool:
+    """Tell whether an event that names no cause is all that was found in a record."""
+    return event.generic and all(spec.generic or spec.role in _ECHOES for spec, *_ in matches)
 
 
 def line_first(text: str, offset: int) -> str:

@@ -30,7 +30,7 @@ class Meaning:
         """Return the events in a record; None when one of them does more than be counted."""
         # The writer of a record is known better than that of the run.
         found = self._matcher.match(record, self._forced or self._writer(record) or self._engine)
-        if any(spec.sets or spec.role not in ("", "notice") for spec, *_ in found):
+        if any(spec.sets or spec.generic or spec.role not in ("", "notice") for spec, *_ in found):
             return None
         return [(spec.name, fields) for spec, _, fields, *_ in found]
 

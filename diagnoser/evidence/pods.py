@@ -35,7 +35,7 @@ def plain_dest(engine: str, flag: str) -> str:
 
 
 class Matcher(Protocol):
-    """Finds events in a record (``rules.matcher.Matcher``)."""
+    """Finds events in a record (``rules.matching.matcher.Matcher``)."""
 
     def match(self, record: Record, engine: str) -> Sequence[Any]: ...  # noqa: D102
 

@@ -88,6 +88,7 @@ class EventSpec:
     sets: tuple[tuple[str, str | Node], ...] = ()  # fact, field name or expression over the fields
     source: str = ""
     place: Place = Place("", 0)
+    generic: bool = False  # any error looks like that; it names no cause by itself
 
     @property
     def anchors(self) -> Sequence[str]:

@@ -28,7 +28,14 @@ RUN: Mapping[str, tuple[str, str]] = {
     "run.scrapes": ("number", ""),
 }
 #: Fields that every event has.
-IMPLICIT: Mapping[str, str] = {"phase": "text", "text": "text", "process": "text"}
+IMPLICIT: Mapping[str, str] = {
+    "phase": "text",
+    "text": "text",
+    "process": "text",
+    "alone": "bool",
+    "raised_in": "text",
+    "raised_by": "text",
+}
 
 #: Type of a template's field or of a fact -> kind of expression.
 KINDS: Mapping[str, str] = {

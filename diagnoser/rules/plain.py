@@ -141,12 +141,12 @@ def _event(spec: EventSpec, pool: _Pool) -> list[Any]:
     # As text in the text: a run reads the templates of the few events whose anchors come up in its log.
     late = json.dumps(templates, separators=(",", ":"), ensure_ascii=False)
     sets = [[fact, source if isinstance(source, str) else pool.arg(source)] for fact, source in spec.sets]
-    plain = [spec.where, spec.level, spec.role, spec.phase, spec.source]
+    plain = [spec.where, spec.level, spec.role, spec.phase, spec.source, spec.generic]
     return [spec.name, spec.title, list(spec.anchors), late, sets, plain, _place(spec.place)]
 
 
 def _to_event(row: list[Any], nodes: list[Node]) -> EventSpec:
-    name, title, anchors, late, sets, (where, level, role, phase, source), place = row
+    name, title, anchors, late, sets, (where, level, role, phase, source, generic), place = row
     return EventSpec(
         name,
         title,
@@ -158,6 +158,7 @@ def _to_event(row: list[Any], nodes: list[Node]) -> EventSpec:
         tuple([(fact, value if isinstance(value, str) else _to_arg(value, nodes)) for fact, value in sets]),
         source,
         Place(*place),
+        generic,
     )
 
 

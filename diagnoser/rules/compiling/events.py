@@ -44,6 +44,7 @@ def compile_event(bench: Bench, name: str, model: EventModel, catalog: Catalog) 
         phase=model.phase,
         source=model.source,
         place=bench.place(path),
+        generic=model.generic,
     )
 
 

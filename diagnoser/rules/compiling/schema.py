@@ -104,6 +104,7 @@ class EventModel(Strict):
         description="wrapper and consequence never count as an unrecognised error; start, ready, stop and fatal are "
         "moments of the server's life; starting and serving are frames that tell in which part of it an error came.",
     )
+    generic: bool = Field(False, description="Any error looks like that: it names no cause by itself.")
     phase: Literal["startup", "serving", "any"] = Field("any", description="When a server can print it at all.")
     fields: dict[str, Literal["text", "int", "float", "word", "rest", "quoted", "gib"]] = Field(
         {}, description="Types of the catalogue's placeholders, where {x:.2f} does not already tell."

@@ -11,6 +11,7 @@ from diagnoser.model import Event, EventLog, Run
 from diagnoser.rules.evaluating import windows
 from diagnoser.rules.evaluating.aggregates import TIMES
 from diagnoser.rules.evaluating.logic import both, number
+from diagnoser.rules.evaluating.raising import raised
 from diagnoser.rules.evaluating.rounds import rounds
 from diagnoser.rules.evaluating.rows import Rows
 from diagnoser.rules.evaluating.value import UNKNOWN, Answer, Value, unknown
@@ -37,7 +38,8 @@ Holds = Callable[[Node, Mapping[str, Any]], Value]
 
 def fields_of(event: Event) -> dict[str, Any]:
     """Return an event's fields, the implicit ones included."""
-    return {"phase": event.phase, "text": event.text, "process": event.process, **event.fields}
+    implicit = {"phase": event.phase, "text": event.text, "process": event.process, "alone": event.alone}
+    return {**implicit, **raised(event.text), **event.fields}
 
 
 class Events:
