@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from diagnoser.contracts.findings import Input, Report
@@ -91,16 +92,21 @@ class Session:
     def _judge(self, starts: Counter[tuple[str, ...]], known: Mapping[int, Judgement] | None = None) -> None:
         known = known or {}
         self.judgements: list[Judgement] = []
-        portraits: dict[int, Portrait] = {}
+        self._portraits: dict[int, Portrait] = {}
         if self._crew is not None and len(self.runs) > 1 and not known:
             from diagnoser.spreading.work import judge_runs
 
-            self.judgements, portraits = judge_runs(self.runs, self._crew, self.options, self.knowledge, starts)
+            self.judgements, self._portraits = judge_runs(self.runs, self._crew, self.options, self.knowledge, starts)
         else:
             self._judge_here(starts, known)
-        self.report: Report = assembling.report(self.judgements, self.inputs, self.knowledge, portraits)
+
+    @cached_property
+    def report(self) -> Report:
+        """What people and programs are told; made when it is first asked for."""
+        made = assembling.report(self.judgements, self.inputs, self.knowledge, self._portraits)
         if self.options.alert is not None:
-            self.report.alert = assembling.answered(self.options.alert, self.inputs, self.runs, self.knowledge.say)
+            made.alert = assembling.answered(self.options.alert, self.inputs, self.runs, self.knowledge.say)
+        return made
 
     def _judge_here(self, starts: Counter[tuple[str, ...]], known: Mapping[int, Judgement]) -> None:
         for run in self.runs:
