@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from diagnoser.language import phrase
@@ -11,7 +11,7 @@ from diagnoser.model import Event, EventLog, Run
 from diagnoser.rules.evaluating import windows
 from diagnoser.rules.evaluating.aggregates import TIMES
 from diagnoser.rules.evaluating.logic import both, number
-from diagnoser.rules.evaluating.raising import raised
+from diagnoser.rules.evaluating.raising import PLACES, raised
 from diagnoser.rules.evaluating.rounds import rounds
 from diagnoser.rules.evaluating.rows import Rows
 from diagnoser.rules.evaluating.value import UNKNOWN, Answer, Value, unknown
@@ -36,10 +36,24 @@ ANSWERED = "http.ok"
 Holds = Callable[[Node, Mapping[str, Any]], Value]
 
 
-def fields_of(event: Event) -> dict[str, Any]:
-    """Return an event's fields, the implicit ones included."""
-    implicit = {"phase": event.phase, "text": event.text, "process": event.process, "alone": event.alone}
-    return {**implicit, **raised(event.text), **event.fields}
+class Fields(Mapping[str, Any]):
+    """An event's fields, the implicit ones included; its stack is looked at when somebody asks for a place in it."""
+
+    def __init__(self, event: Event) -> None:
+        implicit = {"phase": event.phase, "text": event.text, "process": event.process, "alone": event.alone}
+        self._plain = {**implicit, **event.fields}
+        self._text = event.text
+
+    def __getitem__(self, name: str) -> Any:
+        if name in PLACES and name not in self._plain:
+            self._plain |= raised(self._text)
+        return self._plain[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plain)
+
+    def __len__(self) -> int:
+        return len(self._plain)
 
 
 class Events:
@@ -74,7 +88,7 @@ class Events:
         kept = [*log.kept]
         if log.last is not None and log.count > len(kept):
             kept.append(log.last)
-        return kept if where is None else [event for event in kept if self._holds(where, fields_of(event)) is True]
+        return kept if where is None else [event for event in kept if self._holds(where, Fields(event)) is True]
 
     def calculate(self, node: Node) -> Answer:
         """Return the value of an ``events`` node: count, rounds, peak, rate, time, lasttime, ranks."""
@@ -134,7 +148,7 @@ class Events:
         values = [
             value
             for found in self.matching(log, where)
-            if (value := fields_of(found).get(field)) is not None and value == value
+            if (value := Fields(found).get(field)) is not None and value == value
         ]
         if not values:
             return unknown()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from diagnoser.model import Event
 from diagnoser.rules.evaluating import logic, windows
-from diagnoser.rules.evaluating.eventcalc import fields_of
+from diagnoser.rules.evaluating.eventcalc import Fields
 from diagnoser.rules.evaluating.parts import Part
 from diagnoser.rules.evaluating.rowproofs import FLIPPED, telling
 from diagnoser.rules.evaluating.value import MOST_PROOFS, UNKNOWN, Proof, Value
@@ -174,7 +174,7 @@ def _extreme(events: Sequence[Event], field: str, name: str) -> Event:
     sign = -1.0 if name == "min" else 1.0
 
     def size(event: Event) -> float:
-        value = logic.number(fields_of(event).get(field, UNKNOWN))
+        value = logic.number(Fields(event).get(field, UNKNOWN))
         return float("-inf") if value is UNKNOWN else sign * value
 
     return max(events, key=size)

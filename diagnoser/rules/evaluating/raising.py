@@ -6,6 +6,9 @@ from functools import lru_cache
 
 from diagnoser.patterns import lazily
 
+#: What is told of a stack.
+PLACES = ("raised_in", "raised_by")
+
 _FRAME = lazily(r'File "([^"\n]+)", line \d+, in (\S+)')
 #: Below it lie installed packages.
 _INSTALLED = lazily(r".*/(?:site|dist)-packages/(.+)")
@@ -21,7 +24,7 @@ def raised(text: str) -> dict[str, str]:
     Paths begin below the package, or below the folder of packages; "" for what the text does not show.
     The frames nearest to the exception stand last in the excerpt of an event (``evidence.events.line_first``).
     """
-    found = {"raised_in": "", "raised_by": ""}
+    found = dict.fromkeys(PLACES, "")
     if 'File "' not in text:
         return found
     frames = [(hit[1].replace("\\", "/"), hit[2]) for hit in _FRAME.finditer(text)]
