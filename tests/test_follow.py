@@ -50,10 +50,10 @@ CRASH = (
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def environment() -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if key in ("PATH", "LD_LIBRARY_PATH")}
-    cache = compiled()
-    made = {**kept, "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "DIAGNOSE_CACHE_DIR": str(cache), "TERM": "xterm"}
+    kept |= {"PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+    made = {**kept, "DIAGNOSE_CACHE_DIR": str(compiled())}
     # Rules are compiled once.
     subprocess.run(
         [sys.executable, "-m", "diagnoser", "rules", "list"], env=made, stdout=subprocess.DEVNULL, check=True

@@ -65,7 +65,7 @@ def test_what_is_told(positions: list[tuple[int, int | None]], seconds: float, t
     assert progress.told(seconds) == told
 
 
-def on_terminal(folder: Path, patience: float, *arguments: str, **environment: str) -> str:
+def on_terminal(patience: float, *arguments: str, **environment: str) -> str:
     """Return what a terminal on standard error sees; a stream of 3 MB stays open until a rate is told, or so long."""
     parent, child = pty.openpty()
     process = subprocess.Popen(
@@ -95,11 +95,11 @@ def on_terminal(folder: Path, patience: float, *arguments: str, **environment: s
     return told.decode()
 
 
-def test_on_a_terminal(tmp_path: Path) -> None:
-    told = on_terminal(tmp_path, 40, "-")
+def test_on_a_terminal() -> None:
+    told = on_terminal(40, "-")
     assert re.search(r"\rreading: \d\.\d MB, [\d.]+ [kM]B/s, \d+ s", told), told
     *_, last = told.rstrip("\r").split("\r")
     assert last.strip() == "", "the line is wiped at the end"
     assert "\n" not in told
-    assert on_terminal(tmp_path, 2, "-q", "-") == ""
-    assert on_terminal(tmp_path, 2, "-", TERM="dumb") == ""
+    assert on_terminal(2, "-q", "-") == ""
+    assert on_terminal(2, "-", TERM="dumb") == ""

@@ -111,17 +111,8 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
 
         resource.setrlimit(resource.RLIMIT_DATA, (250_000_000, 250_000_000))
 
-    command = [
-        sys.executable,
-        "-m",
-        "diagnoser",
-        "--exit-zero",
-        "--format",
-        "json",
-        "--cache-dir",
-        str(compiled()),
-        "-",
-    ]
+    options = ("--exit-zero", "--format", "json", "--cache-dir", str(compiled()))
+    command = [sys.executable, "-m", "diagnoser", *options, "-"]
     subprocess.run(command, input=piece[:100_000], check=True, capture_output=True)  # the rules are compiled
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=limited) as process:
         assert process.stdin is not None and process.stdout is not None
