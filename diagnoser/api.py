@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from diagnoser.contracts.findings import Input, Report
+from diagnoser.contracts.findings import Finding, Input, Report
 from diagnoser.inference import BACKENDS
 from diagnoser.judging.judge import Judgement, judge
 from diagnoser.judging.loading import Knowledge
@@ -107,6 +107,11 @@ class Session:
         if self.options.alert is not None:
             made.alert = assembling.answered(self.options.alert, self.inputs, self.runs, self.knowledge.say)
         return made
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What holds, with its remedies: all that is needed of a report by who does not show one."""
+        return assembling.advised(self.judgements, self.knowledge)[0]
 
     def _judge_here(self, starts: Counter[tuple[str, ...]], known: Mapping[int, Judgement]) -> None:
         for run in self.runs:

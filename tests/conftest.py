@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -18,8 +19,9 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def pytest_configure() -> None:
-    """Let all processes of a run share what is compiled."""
+    """Let all processes of a run share what is compiled, and look for garbage as seldom as `diagnose` does."""
     compiled()
+    gc.set_threshold(20_000)
 
 
 @pytest.fixture(scope="session")

@@ -26,17 +26,19 @@ if TYPE_CHECKING:
 def run(args: argparse.Namespace) -> int:
     """Run the examples; 0 when all hold, else 1, as when --coverage finds missing examples or ungrounded templates."""
     from diagnoser.api import Knowledge, Options
+    from diagnoser.commands._diagnose import lasting
     from diagnoser.knowledge.paths import rules_dir
 
     _terminal.check_output(args.junit, [], "--junit")
     paths = [Path(name) for name in args.what if Path(name).exists()]
     folders = {root.resolve(): root for path in paths if (root := _root(path)).resolve() != rules_dir().resolve()}
     options = Options(rules=tuple(dict.fromkeys([*args.rules, *map(str, folders.values())])))
-    knowledge = Knowledge(options)
+    with lasting():
+        knowledge = Knowledge(options)
     chosen = _chosen(args.what, knowledge.base)
 
     late = knowledge.matcher.overdue.sentences
-    results = run_examples(knowledge.base, lambda example: played(example, options, knowledge).report, chosen, late)
+    results = run_examples(knowledge.base, lambda example: played(example, options, knowledge), chosen, late)
     gaps = coverage(knowledge.base) if args.coverage else None
     loose = list(ungrounded(knowledge.base, knowledge.catalog)) if args.coverage else []
     _terminal.write("".join(_loose(*one) for one in loose) + _told(results, gaps, args.verbose), args.output)

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from diagnoser.inference import explain, plain
-from diagnoser.inference.adapter import problem_from_rules
+from diagnoser.inference.adapter import Theory, problem_from_rules
 from diagnoser.inference.problem import And, Cause, CauseRule, InferenceError, Not, Or, Problem, Prop, Ref, Truth, Why
 from diagnoser.inference.strata import stratify
 
 __all__ = [
-    "BACKENDS", "And", "Cause", "CauseRule", "InferenceError", "Not", "Or", "Problem", "Prop", "Ref", "Truth", "Why",
-    "infer", "problem_from_rules",
+    "BACKENDS",
+    "And",
+    "Cause",
+    "CauseRule",
+    "InferenceError",
+    "Not",
+    "Or",
+    "Problem",
+    "Prop",
+    "Ref",
+    "Theory",
+    "Truth",
+    "Why",
+    "infer",
+    "problem_from_rules",
 ]  # fmt: skip
 
 BACKENDS = ("plain", "durable")
@@ -22,7 +35,7 @@ def infer(problem: Problem, backend: str = "plain") -> list[Cause]:
     that is unknown does not silence it (``Cause.doubts`` names it). Causes that only support each other are false.
     Raises InferenceError for a cycle through a negation, an unknown back end, or a back end that is not installed.
     """
-    order = stratify(problem)
+    order = stratify(problem.rules) if problem.order is None else problem.order
     if backend == "plain":
         values = plain.evaluate(problem, order)
     elif backend == "durable":

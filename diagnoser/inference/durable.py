@@ -15,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from diagnoser.inference.branches import ALWAYS, Clause, clauses
-from diagnoser.inference.problem import InferenceError, Problem, Truth
+from diagnoser.inference.problem import Component, InferenceError, Problem, Strata, Truth
 from diagnoser.inference.session import Atom, run
-from diagnoser.inference.strata import Component, Strata
 
 #: Names one session may test: a third of the number at which durable-rules stops answering.
 NAMES = 170

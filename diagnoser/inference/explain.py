@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from diagnoser.inference.problem import (
-    And,
     Cause,
     CauseRule,
     Formula,
@@ -14,13 +13,13 @@ from diagnoser.inference.problem import (
     Problem,
     Prop,
     Ref,
+    Strata,
     Truth,
     Why,
     negated,
     references,
     truth,
 )
-from diagnoser.inference.strata import Strata
 
 Look = Callable[[str], Truth]
 
@@ -55,20 +54,19 @@ def causes(problem: Problem, strata: Strata, values: Mapping[str, Truth]) -> lis
 
 def why(formula: Formula, prop: Look, ref: Look) -> Why:
     """Return the parts of a formula that give it its value: all conjuncts of a truth, the true ones of an or."""
-    match formula:
-        case Prop(name):
-            return Why("prop", prop(name), name)
-        case Ref(name):
-            return Why("cause", ref(name), name)
-        case Not(term):
-            inner = why(term, prop, ref)
-            return Why("not", negated(inner.value), parts=(inner,))
-        case And(terms) | Or(terms):
-            value = truth(formula, prop, ref)
-            parts = [part for part in (why(term, prop, ref) for term in terms) if part.value is value]
-            if len(parts) == 1:
-                return parts[0]
-            return Why("and" if isinstance(formula, And) else "or", value, parts=tuple(parts))
+    if isinstance(formula, Prop):
+        return Why("prop", prop(formula.name), formula.name)
+    if isinstance(formula, Ref):
+        return Why("cause", ref(formula.id), formula.id)
+    if isinstance(formula, Not):
+        inner = why(formula.term, prop, ref)
+        return Why("not", negated(inner.value), parts=(inner,))
+    parts = [why(term, prop, ref) for term in formula.terms]
+    values = {part.value for part in parts}
+    decides = isinstance(formula, Or)
+    value = decides if decides in values else None if None in values else not decides
+    telling = [part for part in parts if part.value is value]
+    return telling[0] if len(telling) == 1 else Why("or" if decides else "and", value, parts=tuple(telling))
 
 
 def _founded(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from diagnoser.inference.problem import Problem, Truth, truth
-from diagnoser.inference.strata import Strata
+from diagnoser.inference.problem import Problem, Strata, Truth, truth
 
 
 def evaluate(problem: Problem, strata: Strata) -> dict[str, Truth]:

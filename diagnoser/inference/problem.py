@@ -61,12 +61,22 @@ class CauseRule:
     unless: tuple[str, ...] = ()
 
 
+#: Causes that depend on each other, in the order of the rules; mostly just one.
+Component = tuple[str, ...]
+#: Strata of components, both in an order in which they can be decided.
+Strata = list[list[Component]]
+
+
 @dataclass(slots=True, frozen=True)
 class Problem:
-    """Truth values and rules. A proposition or a cause that is mentioned but not listed is unknown."""
+    """Truth values and rules. A proposition or a cause that is mentioned but not listed is unknown.
+
+    ``order`` is that in which the causes can be decided, where somebody knows it already (strata.py).
+    """
 
     values: Mapping[str, Truth]
     rules: tuple[CauseRule, ...]
+    order: Strata | None = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -113,20 +123,23 @@ def negated(value: Truth) -> Truth:
 
 
 def truth(formula: Formula, prop: Callable[[str], Truth], ref: Callable[[str], Truth]) -> Truth:
-    """Evaluate a formula with Kleene's tables."""
-    match formula:
-        case Prop(name):
-            return prop(name)
-        case Ref(name):
-            return ref(name)
-        case Not(term):
-            return negated(truth(term, prop, ref))
-        case And(terms):
-            found = [truth(term, prop, ref) for term in terms]
-            return False if False in found else None if None in found else True
-        case Or(terms):
-            found = [truth(term, prop, ref) for term in terms]
-            return True if True in found else None if None in found else False
+    """Evaluate a formula with Kleene's tables. No more of it is looked at than decides it."""
+    # Asked some ten thousand times a run, where ``match`` takes three times as long.
+    if isinstance(formula, Prop):
+        return prop(formula.name)
+    if isinstance(formula, Ref):
+        return ref(formula.id)
+    if isinstance(formula, Not):
+        return negated(truth(formula.term, prop, ref))
+    decides = isinstance(formula, Or)
+    found: Truth = not decides
+    for term in formula.terms:
+        value = truth(term, prop, ref)
+        if value is decides:
+            return value
+        if value is None:
+            found = None
+    return found
 
 
 def pushed(formula: Formula, positive: bool = True) -> Formula:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from diagnoser.inference.problem import InferenceError, Problem, references
-
-#: Causes that depend on each other, in the order of the rules; mostly just one.
-Component = tuple[str, ...]
-#: Strata of components, both in an order in which they can be decided.
-Strata = list[list[Component]]
+from diagnoser.inference.problem import CauseRule, Component, InferenceError, Strata, references
 
 
-def stratify(problem: Problem) -> Strata:
+def stratify(rules: Sequence[CauseRule]) -> Strata:
     """Split the causes into strata of components.
 
     Two causes are in one component when each depends on the other (through positive references only). A cause is in
     a later stratum than every cause it negates or lists in ``unless``.
     Raises InferenceError when a cause depends on its own negation or an id is defined twice.
     """
-    needs = _needs(problem)
+    needs = _needs(rules)
     reach = {cause: _reach(cause, needs) for cause in needs}
     level = dict.fromkeys(needs, 0)
     for cause, edges in needs.items():
@@ -42,9 +37,9 @@ def stratify(problem: Problem) -> Strata:
     return found
 
 
-def _needs(problem: Problem) -> dict[str, list[tuple[str, bool]]]:
-    known = {rule.id for rule in problem.rules}
-    if len(known) < len(problem.rules):
+def _needs(rules: Sequence[CauseRule]) -> dict[str, list[tuple[str, bool]]]:
+    known = {rule.id for rule in rules}
+    if len(known) < len(rules):
         raise InferenceError("two rules define one cause")
     return {
         rule.id: [
@@ -52,7 +47,7 @@ def _needs(problem: Problem) -> dict[str, list[tuple[str, bool]]]:
             for edge in [*references(rule.when), *((other, True) for other in rule.unless)]
             if edge[0] in known  # a cause nobody defines is unknown for good and orders nothing
         ]
-        for rule in problem.rules
+        for rule in rules
     }
 
 

@@ -7,7 +7,7 @@ from itertools import compress
 from operator import eq
 
 from diagnoser.contracts.findings import Evidence
-from diagnoser.inference import Cause, infer, problem_from_rules
+from diagnoser.inference import Cause, Theory, infer
 from diagnoser.knowledge.vocabulary import Vocabulary
 from diagnoser.model import Run
 from diagnoser.ranking import Sighting, Window, severity_of
@@ -48,13 +48,9 @@ def judge(run: Run, base: RuleBase, vocabulary: Vocabulary, backend: str, option
     """
     evaluator = Evaluator(run, base, vocabulary, options or Options())
     judgement = Judgement(run, evaluator)
-    rules = [rule for rule in base.rules.values() if rule.status != "deprecated"]
-
-    def truth(node: Node) -> bool | None:
-        value = evaluator.value(node)
-        return value if isinstance(value, bool) else None
-
-    judgement.causes = infer(problem_from_rules(rules, truth), backend)
+    if base.theory is None:
+        base.theory = Theory(rule for rule in base.rules.values() if rule.status != "deprecated")
+    judgement.causes = infer(base.theory.problem(evaluator.value), backend)
     # Conditions that name causes can be proved only once inference has decided those.
     evaluator.causes.update({one.id: UNKNOWN if one.holds is None else one.holds for one in judgement.causes})
     for cause in judgement.causes:

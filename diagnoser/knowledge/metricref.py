@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from diagnoser.patterns import lazily
@@ -74,6 +75,7 @@ def key(name: str) -> str:
     return name.replace(":", "_").removeprefix("ray_")
 
 
+@lru_cache(maxsize=2048)
 def parse_ref(text: str) -> MetricRef:
     """Parse a reference. Raises MetricRefError."""
     body, scale, bits = text.strip(), 1.0, 0

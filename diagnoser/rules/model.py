@@ -184,7 +184,10 @@ class Point:
 
 @dataclass(slots=True)
 class RuleBase:
-    """Everything loaded: rules by id, events and symptoms by name, derived facts, checklist, notes."""
+    """Everything loaded: rules by id, events and symptoms by name, derived facts, checklist, notes.
+
+    ``theory`` is what inference makes of the rules when the first run is judged (inference.Theory).
+    """
 
     rules: dict[str, Rule] = field(default_factory=dict)
     events: dict[str, EventSpec] = field(default_factory=dict)
@@ -193,3 +196,4 @@ class RuleBase:
     derived: dict[str, Node] = field(default_factory=dict)
     checklist: list[Point] = field(default_factory=list)
     notes: list[Point] = field(default_factory=list)
+    theory: Any = field(default=None, compare=False)

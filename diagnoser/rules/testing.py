@@ -34,8 +34,8 @@ class FindingLike(Protocol):
         """Its remedies."""
 
 
-class ReportLike(Protocol):
-    """What a test reads of a report."""
+class Diagnosed(Protocol):
+    """What a test reads of a diagnosis."""
 
     @property
     def findings(self) -> Sequence[FindingLike]:
@@ -59,7 +59,7 @@ class ExampleResult:
 
 def run_examples(
     base: RuleBase,
-    diagnose: Callable[[Example], ReportLike],
+    diagnose: Callable[[Example], Diagnosed],
     rules: Iterable[str] | None = None,
     late: Callable[[], Sequence[str]] = tuple,
 ) -> list[ExampleResult]:
@@ -82,7 +82,7 @@ def _chosen(base: RuleBase, rules: Iterable[str] | None) -> list[Rule]:
     return list(base.rules.values()) if rules is None else [base.rules[name] for name in rules]
 
 
-def _judge(rule: str, kind: str, example: Example, report: ReportLike) -> str:
+def _judge(rule: str, kind: str, example: Example, report: Diagnosed) -> str:
     """Say what is wrong with a report, "" when nothing is."""
     found = [finding for finding in report.findings if finding.id == rule]
     if kind == "silent":

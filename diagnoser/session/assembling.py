@@ -12,7 +12,9 @@ from diagnoser.contracts.findings import (
     SCHEMA_VERSION,
     Answered,
     Evidence,
+    Finding,
     Input,
+    Plan,
     Report,
     Unknown,
     Unrecognised,
@@ -42,16 +44,12 @@ def report(
     portraits: Mapping[int, Portrait] | None = None,
 ) -> Report:
     """Rank what holds in any run and add what people need around it. ``portraits`` are those made before, by run."""
-    base = knowledge.base
-    explains = {rule.id: rule.explains for rule in base.rules.values()}
     say = knowledge.say
-    findings = rank((sighting for one in judgements for sighting in one.sightings), explains, say)
+    findings, plan = advised(judgements, knowledge)
     verdicts = {cause.id: cause.holds for one in judgements for cause in one.causes if cause.holds is not True}
     fired = {finding.id for finding in findings}
     unknown = sorted(name for name, holds in verdicts.items() if holds is None and name not in fired)
     clear = [name for name, holds in verdicts.items() if holds is False and name not in fired]
-    contexts = {one.run.id: _context(one, knowledge) for one in judgements}
-    plan = recommend(findings, base.rules, contexts)
     serious = any(finding.severity != "info" for finding in findings)
     watched = any(one.run.engine or any(medium != "gpu" for medium, _ in one.run.tables) for one in judgements)
     portraits = portraits or {}
@@ -78,6 +76,14 @@ def report(
         clear=sorted(clear),
         fleet=fleet(runs, {one.run.id: one.run for one in judgements}, sightings, findings, odd_ones),
     )
+
+
+def advised(judgements: Sequence[Judgement], knowledge: Knowledge) -> tuple[list[Finding], Plan | None]:
+    """Rank what holds in any run, each with its remedies, and make one plan of those."""
+    rules = knowledge.base.rules
+    explains = {rule.id: rule.explains for rule in rules.values()}
+    findings = rank((sighting for one in judgements for sighting in one.sightings), explains, knowledge.say)
+    return findings, recommend(findings, rules, {one.run.id: _context(one, knowledge) for one in judgements})
 
 
 def _undecided(rule: str, shown: Sequence[Portrait]) -> Unknown | None:

@@ -41,7 +41,6 @@ class Decider:
         self.evaluator = evaluator
         self._open: set[str] = set()
         # By the identity of a part: it is looked at for every input, and many rules ask for the same symptoms.
-        self._answers: dict[int, Answer] = {}
         self._asked: dict[int, dict[str, dict[str, str]]] = {}
 
     def fewest(self, node: Node) -> Decision | None:
@@ -118,10 +117,7 @@ class Decider:
         return bool(needs) and all(any(way in sources for way in ways) for ways in needs.values())
 
     def _answer(self, node: Node) -> Answer:
-        known = self._answers.get(id(node))
-        if known is None:
-            known = self._answers[id(node)] = self.evaluator.answer(node)
-        return known
+        return self.evaluator.answer(node)
 
     def _derived(self, node: Node) -> Node | None:
         """Return what a fact is worked out of, where that says what it lacks."""

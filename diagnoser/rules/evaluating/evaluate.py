@@ -37,7 +37,7 @@ _BARE = Options()
 
 
 class Evaluator:
-    """Evaluates checked expressions over one run; every symptom and aggregate is computed at most once.
+    """Evaluates checked expressions over one run; whatever cannot change is computed at most once.
 
     ``base`` is a rule base or just its symptoms. ``causes`` holds the truth of causes that expressions name: inference
     fills it in order; a cause that is not in it is unknown.
@@ -54,6 +54,10 @@ class Evaluator:
         self.story, self.say = options.story, options.say
         self._fields: Mapping[str, Any] = {}
         self._symptom_answers: dict[str, Answer] = {}
+        # By identity, with the node, so that no other node can get it: hashing an expression looks into all of it.
+        self._answers: dict[int, tuple[Node, Answer]] = {}
+        # Counts what may be different next time: fields of the event at hand, causes that are not decided yet.
+        self._moving = 0
         self.missing = Missing(run, vocabulary, options.lives)
         self.samples = Samples(run, self.answer, self.missing.series, lambda: self.lookups.loaded)
         self.lookups = Lookups(run, vocabulary, self.samples.served, options.restarts)
@@ -84,7 +88,14 @@ class Evaluator:
 
     def answer(self, node: Node) -> Answer:
         """Return value and needs of any checked node."""
-        return _EVALUATE.get(node.op, _calculate)(self, node)
+        met = self._answers.get(id(node))
+        if met is not None:
+            return met[1]
+        moving = self._moving
+        found = _EVALUATE.get(node.op, _calculate)(self, node)
+        if self._moving == moving:
+            self._answers[id(node)] = node, found
+        return found
 
     def symptom_answer(self, name: str) -> Answer:
         """Return the memoised answer of a symptom; unknown when it depends on itself."""
@@ -98,18 +109,25 @@ class Evaluator:
             self._symptom_answers[name] = known
         return known
 
+    def cause(self, name: str) -> Answer:
+        """Return the truth of a cause as far as inference got."""
+        self._moving += 1
+        return Answer(self.causes.get(name, UNKNOWN))
+
     def field(self, name: str) -> Answer:
         """Return a field of the event at hand; a field that this spelling of the message lacks is unknown."""
+        self._moving += 1
         value = self._fields.get(name)
         return unknown() if value is None else Answer(value)
 
     def with_fields(self, node: Node, fields: Mapping[str, Any]) -> Value:
         """Return the value of an expression over the fields of one event."""
         before, self._fields = self._fields, fields
+        moving = self._moving
         try:
             return self.answer(node).value
         finally:
-            self._fields = before
+            self._fields, self._moving = before, moving
 
 
 def _gather(evaluator: Evaluator, node: Node) -> tuple[list[Value], frozenset[str]]:
@@ -191,10 +209,6 @@ def _events(evaluator: Evaluator, node: Node) -> Answer:
     return evaluator.events.calculate(node)
 
 
-def _cause(evaluator: Evaluator, node: Node) -> Answer:
-    return Answer(evaluator.causes.get(node.args[0], UNKNOWN))
-
-
 def _constant(evaluator: Evaluator, node: Node) -> Answer:
     return Answer(node.args[0])
 
@@ -237,7 +251,7 @@ _EVALUATE: Mapping[str, Callable[[Evaluator, Node], Answer]] = {
     "if": _if,
     "list": _list,
     "events": _events,
-    "cause": _cause,
+    "cause": lambda evaluator, node: evaluator.cause(node.args[0]),
     "known": lambda evaluator, node: Answer(evaluator.answer(node.args[0]).known),
     "symptom": lambda evaluator, node: evaluator.symptom_answer(node.args[0]),
     "event": lambda evaluator, node: evaluator.events.seen(node.args[0]),

@@ -75,9 +75,16 @@ class Missing:
         self._run = run
         self._vocabulary = vocabulary
         self._lives = lives
+        self._told: dict[frozenset[str], str] = {}
 
     def series(self, names: frozenset[str]) -> str:
         """Return the one input that would have all of these, in English (see needs.py)."""
+        told = self._told.get(names)
+        if told is None:
+            told = self._told[names] = self._series(names)
+        return told
+
+    def _series(self, names: frozenset[str]) -> str:
         tables = self._run.tables.values()
         absent = [name for name in sorted(names) if not any(name in table.columns for table in tables)]
         for name in absent:

@@ -24,7 +24,7 @@ def compare(evaluator: Evaluator, node: Node) -> Answer:
     value = logic.compare(node.op, *(one.value for one in answers))
     if value is UNKNOWN:
         return Answer(UNKNOWN, NOTHING.union(*(one.needs for one in answers if not one.known)))
-    if not any(part.op == "spread" for part in walk(node)):
+    if not evaluator.spreads.given or not any(part.op == "spread" for part in walk(node)):
         return Answer(value)
     told = {logic.compare(node.op, *pair) for pair in product(*(_ends(evaluator, arg) for arg in node.args))}
     return Answer(told.pop()) if len(told) == 1 else unknown(REQUESTS)

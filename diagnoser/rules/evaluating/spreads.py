@@ -30,6 +30,7 @@ class Spreads:
         missing: Callable[[frozenset[str]], str],
     ) -> None:
         self._spreads = spreads
+        self.given = bool(spreads)
         self._scalar = scalar
         self._missing = missing
         self._joined: dict[str, Spread | None] = {}
