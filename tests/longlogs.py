@@ -145,3 +145,15 @@ def woven(data: bytes, how: str) -> bytes:
             wrap(inputs.START + number / 10, line.decode()).encode() + b"\n" for number, line in enumerate(lines)
         )
     return b"".join(b"\x1b[1;36m%b\x1b[0;0m%b\n" % (line[:21], line[21:]) for line in lines)
+
+
+def differences(one: Any, other: Any, where: str = "") -> Iterator[str]:
+    """Yield where two pieces of evidence differ: pytest takes minutes to say it of thousands of rows."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        for name in one:
+            yield from differences(one[name], other[name], f"{where}.{name}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for at, pair in enumerate(zip(one, other, strict=True)):
+            yield from differences(*pair, f"{where}[{at}]")
+    elif one != other:
+        yield f"{where}: {one!r:.200} | {other!r:.200}"

@@ -137,7 +137,7 @@ class Lifetime:
     @property
     def settled(self) -> bool:
         """Whether the run serves or has served, so that a gap of ordinary work tells nothing about its start."""
-        return self.phase != "startup" and (self.run.ready is not None or self.work_time is not None)
+        return self.phase != "startup" and self.run.ready is not None
 
     def see_sample(self, record: Record, row: Mapping[str, float]) -> None:
         """Take a statistics line: work going on means that the server serves."""
