@@ -84,9 +84,11 @@ class Streams(dict[str, Stream]):
     """Streams by name, made when asked for; those beyond ``MOST`` share one, so that memory is bounded."""
 
     def foresee(self, lines: Sequence[Line], ask: Callable[[str], Head | None]) -> None:
-        """Look for dates in lines that are still to come: the first ones often print none."""
+        """Look for dates and the time zone in lines that are still to come: the first ones often print no time."""
         for line in lines:
             head = ask(line.text)
+            if head is not None and line.time is not None:
+                self[line.stream].clock.foresee_zone(head, line.time)
             if head is not None and head.year is not None:
                 self[line.stream].clock.hint(head)
             elif line.time is not None:

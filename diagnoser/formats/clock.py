@@ -31,7 +31,7 @@ def _midnight(year: int, month: int, day: int) -> float:
 class Clock:
     """The clock of one stream; remembers what earlier lines told about the date."""
 
-    __slots__ = ("_base", "_day", "_hint", "_last", "_month", "_moved", "_shift", "_year", "_year_known")
+    __slots__ = ("_base", "_day", "_hint", "_last", "_month", "_moved", "_shift", "_year", "_year_known", "_zoned")
 
     def __init__(self) -> None:
         self._last: float | None = None
@@ -42,6 +42,7 @@ class Clock:
         self._base = 0.0
         # The log's own clock minus the envelope's: their time zones may differ.
         self._shift = 0.0
+        self._zoned = False
         # A time near the beginning, from a line further down; years to take off dates, once nominal ones were given.
         self._hint: float | None = None
         self._moved = 0
@@ -56,6 +57,13 @@ class Clock:
         """Take the envelope's time of such a line in advance: the first line may have lost its own."""
         if self._hint is None:
             self._hint = time
+
+    def foresee_zone(self, head: Head, envelope: float) -> None:
+        """Take from a line in advance how far this clock is from the envelope's, for those without a time before it."""
+        if self._last is None and not self._zoned and head.hour is not None:
+            ahead = Clock()
+            ahead.resolve(head, envelope)
+            self._shift, self._zoned = ahead.shift, True
 
     def resolve(
         self, head: Head | None, envelope: float | None, undated: float | None = None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from diagnoser.language import Sentence
 from diagnoser.observations import Measure
+from diagnoser.patterns import lazily
 from diagnoser.tables.table import Origin
 from diagnoser.traces._moments import moment
 from diagnoser.traces._results import MEDIUM, TEXT, Latency, Result, column, number
@@ -23,6 +26,14 @@ _GOOD = frozenset(
 )
 #: No request takes this long, seconds: a column of larger numbers counts milliseconds.
 _CANNOT_BE_SECONDS = 1800.0
+#: How load generators call a request that its own client gave up; one that the end of the test cut off is none.
+_GIVEN_UP = lazily(r"abort|disconnect|client[ _-]?(?:closed|cancel|time|gone)|(?<!\d)499(?!\d)", re.IGNORECASE)
+#: A refusal of the request itself (4xx), and not of the moment: 408 and 429 are about load.
+_REFUSED = lazily(r"(?<!\d)4(?:0[0-79]|[13]\d|2[0-8])(?!\d)")
+#: Requests, and seconds over which they were sent, below which nothing tells at what rate they came.
+_FEWEST_SENT, _SENT_OVER = 40, 10.0
+#: Growth of what is in flight, from a quarter of the requests to the last, that only senders who wait for nobody make.
+_OUTRUN = 2.0
 #: Slices of the measurement for throughput over time.
 _SLICES = 24
 #: 2001: a start below is relative, not a moment.
@@ -95,6 +106,10 @@ def result_of(
         flying = [one for one in columns["e2e"] if one is not None]
         if flying:
             values["in flight"] = math.fsum(flying) / duration
+    if (asked := _asked(ends)) is not None:
+        values["request rate"] = asked
+    values["given up"] = sum(1 for row in rows if not _good(row) and _why(_GIVEN_UP, row))
+    values["refused"] = sum(1 for row in rows if not _good(row) and _why(_REFUSED, row))
     understood = ", ".join(f"{name} = {kind}" for kind, name in told.items())
     text = f"{len(rows)} requests, {len(rows) - len(good)} failed; columns: {understood}"[:TEXT]
     result = Result(WRITER, Origin(source, 1), None, text, values, duration=duration or None)
@@ -110,6 +125,22 @@ def result_of(
     columns |= {kind: [number(row.get(kind)) for row in good] for kind in ("prompt", "output")}
     result.requests = {kind: column(cells) for kind, cells in columns.items() if any(one is not None for one in cells)}
     return result, _over_time(result, ends, duration)
+
+
+def _why(words: re.Pattern[str], row: Mapping[str, str]) -> bool:
+    """Whether the status of a request that failed says so; the text of an error may quote anything."""
+    return any(words.search(row.get(kind, "")[:64]) is not None for kind in ("status", "http"))
+
+
+def _asked(ends: Sequence[tuple[float, float, Mapping[str, str]]]) -> float | None:
+    """Return the rate at which requests came, where they did not wait for each other: what is in flight grows and grows."""
+    begun = sorted(start for start, _, _ in ends)
+    if len(begun) < _FEWEST_SENT or (span := begun[-1] - begun[0]) < _SENT_OVER:
+        return None
+    over = sorted(end for _, end, _ in ends)
+    early = len(begun) // 4
+    flying = [at + 1 - bisect_right(over, begun[at]) for at in (early, len(begun) - 1)]
+    return (len(begun) - 1) / span if flying[1] >= _OUTRUN * max(flying[0], 1) else None
 
 
 def _moment(row: Mapping[str, str], units: Mapping[str, str]) -> float | None:
