@@ -133,7 +133,7 @@ def _why(words: re.Pattern[str], row: Mapping[str, str]) -> bool:
 
 
 def _asked(ends: Sequence[tuple[float, float, Mapping[str, str]]]) -> float | None:
-    """Return the rate at which requests came, where they did not wait for each other: what is in flight grows and grows."""
+    """Return the rate at which requests came, where none waited for another: what is in flight grows."""
     begun = sorted(start for start, _, _ in ends)
     if len(begun) < _FEWEST_SENT or (span := begun[-1] - begun[0]) < _SENT_OVER:
         return None

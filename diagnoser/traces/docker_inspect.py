@@ -24,7 +24,8 @@ SAMPLES = [
         '[{"Id": "4f1c", "Path": "vllm", "Args": ["serve", "m", "--max-num-seqs", "64"], "State": {"Status": "exited",'
         ' "Running": false, "OOMKilled": true, "ExitCode": 137, "StartedAt": "2026-11-29T10:00:00Z",'
         ' "FinishedAt": "2026-11-29T10:04:00Z"}, "Name": "/llm-1", "RestartCount": 2,'
-        ' "Config": {"Image": "vllm/vllm-openai:v0.16.0"}, "HostConfig": {"Memory": 8589934592, "ShmSize": 67108864}}]\n',
+        ' "Config": {"Image": "vllm/vllm-openai:v0.16.0"},'
+        ' "HostConfig": {"Memory": 8589934592, "ShmSize": 67108864}}]\n',
         9,
     ),
 ]
