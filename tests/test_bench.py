@@ -232,6 +232,33 @@ def test_columns_and_units_of_a_table_of_requests():
     assert not [one for one in given if isinstance(one, Problem)]
 
 
+def test_failed_requests_are_told_apart_by_whose_will_it_was():
+    head = "t_start,status,http,ttft_s,e2e_s\n"
+    ends = [
+        "ok,200,.1,.5",
+        "client_abort,200,,",
+        "error,499,,",
+        "error,429,,",
+        "http_error_400,,,",
+        "error,413,,",
+        "cap_cancelled,,,",
+    ]
+    _, given = read(head + "".join(f"{at},{one}\n" for at, one in enumerate(ends)))
+    row = values(given)
+    assert (row["failed"], row["given up"], row["refused"]) == (6, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("e2e", "rate"),
+    [(lambda at: 1.5, None), (lambda at: 1.5 + 3 * at, 1.0)],
+    ids=["kept up with", "outrun"],
+)
+def test_the_rate_at_which_requests_came_is_told_where_they_outrun_the_server(e2e, rate):
+    rows = "".join(f"{at},ok,.1,{e2e(at)}\n" for at in range(60))
+    _, given = read("t_start,status,ttft_s,e2e_s\n" + rows)
+    assert values(given).get("request rate") == rate
+
+
 @pytest.mark.parametrize(("cell", "seconds"), [("0.5", 0.5), ("2500", 2.5)])
 def test_latencies_without_a_unit_are_guessed_aloud(cell, seconds):
     _, given = read(f"ttft,tpot,output_tokens\n{cell},0.01,5\n{cell},0.01,5\n")

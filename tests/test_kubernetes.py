@@ -677,3 +677,27 @@ def test_unknown_warnings_are_shown(knowledge: Knowledge) -> None:
     text = FORMS["json"](listed(pod(), event("FailedCreatePodSandBox", "cni plugin not initialized")))
     report = session(knowledge, **{"all.json": text}).report
     assert ["FailedCreatePodSandBox" in one.template for one in report.unrecognised] == [True]
+
+
+@pytest.mark.parametrize(
+    ("state", "ends"),
+    [
+        ({"Running": False, "OOMKilled": True, "ExitCode": 137}, ["reason OOMKilled, exit code 137, ran 240 s"]),
+        ({"Running": False, "OOMKilled": False, "ExitCode": 1}, ["reason Error, exit code 1, ran 240 s"]),
+        ({"Running": True, "OOMKilled": False, "ExitCode": 0}, []),
+        ({"Running": False, "OOMKilled": False, "ExitCode": "?"}, []),
+    ],
+)
+def test_docker_tells_an_end_as_kubernetes_does(tmp_path: Path, state: dict[str, Any], ends: list[str]) -> None:
+    times = {"StartedAt": "2026-11-29T10:00:00.120Z", "FinishedAt": "2026-11-29T10:04:00.5Z"}
+    one = {"Path": "vllm", "Args": ["serve", "m"], "State": {**state, **times}, "Name": "/llm-1", "RestartCount": 2}
+    path = tmp_path / "inspect.json"
+    path.write_text(json.dumps([{**one, "Config": {"Image": IMAGE}, "HostConfig": {"Memory": 0}}], indent=1))
+    (source,) = open_inputs([str(path)], io.BytesIO())
+    reader = reader_of(source)
+    assert reader is not None and reader.NAME == "docker-inspect"
+    said = list(reader.read(source, lambda name: True))
+    told = [record.text for record in said if isinstance(record, Record)]
+    assert [text.split("terminated: ")[1] for text in told] == ends
+    claims = {claim.name: claim.value for claim in said if isinstance(claim, Claim)}
+    assert claims["image.version"] == "0.9.2" and claims["restarts"] == 2 and "limits.memory" not in claims

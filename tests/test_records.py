@@ -284,6 +284,19 @@ def test_the_envelope_gives_the_year_and_its_zone_is_undone():
     assert third.time == at(2026, 1, 1, 0, 0, 1)
 
 
+def test_lines_before_the_first_own_time_are_of_the_log_s_zone_too():
+    """Warnings of Python come before the first record; the runtime's clock may be in another zone than the log's."""
+    envelope = at(2026, 11, 29, 16, 8, 30)
+    texts = ["launch_server.py:71: UserWarning: old", "[2026-11-29 17:08:34] server_args=ServerArgs(model_path='m')"]
+    lines = [Line("server.log", n, text, envelope + 4 * n, "", "plain") for n, text in enumerate(texts)]
+    reader, out = RecordReader(), []
+    reader.foresee(lines)
+    for line in lines:
+        out.extend(reader.feed(line))
+    out.extend(reader.flush())
+    assert [record.time for record in out] == [at(2026, 11, 29, 17, 8, 30), at(2026, 11, 29, 17, 8, 34)]
+
+
 def test_a_dated_line_of_the_stream_gives_the_year():
     _, second = read("2025-01-02 03:04:05,678\tINFO worker.py:1821 -- Started\nINFO 01-02 03:04:06 [a.py:1] y")
     assert (second.time, second.time_known) == (at(2025, 1, 2, 3, 4, 6), "full")
