@@ -26,7 +26,7 @@ SAMPLES = [
         ' "FinishedAt": "2026-11-29T10:04:00Z"}, "Name": "/llm-1", "RestartCount": 2,'
         ' "Config": {"Image": "vllm/vllm-openai:v0.16.0"},'
         ' "HostConfig": {"Memory": 8589934592, "ShmSize": 67108864}}]\n',
-        9,
+        8,
     ),
 ]
 
