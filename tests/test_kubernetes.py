@@ -701,3 +701,30 @@ def test_docker_tells_an_end_as_kubernetes_does(tmp_path: Path, state: dict[str,
     assert [text.split("terminated: ")[1] for text in told] == ends
     claims = {claim.name: claim.value for claim in said if isinstance(claim, Claim)}
     assert claims["image.version"] == "0.9.2" and claims["restarts"] == 2 and "limits.memory" not in claims
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentences"),
+    [
+        (["llm-0 0/1 CrashLoopBackOff 14 (2m11s ago) 63m"],
+         ["container llm-0 of pod llm-0 waits to be restarted: CrashLoopBackOff: no message"]),
+        (["llm-0 0/1 Init:ImagePullBackOff 0 63m"],
+         ["init container unnamed of pod llm-0 cannot pull its image: ImagePullBackOff: no message"]),
+        (["prod llm-0 0/2 OOMKilled 2 3d2h 10.0.0.1 gpu-7 <none> <none>"],
+         ["container llm-0 of pod llm-0 terminated: reason OOMKilled, exit code 137"]),
+        (["llm-0 0/1 Evicted 0 3d"], ["pod llm-0 evicted: no message"]),
+        (["llm-0 0/1 OutOfcpu 0 3d"], ["pod llm-0 refused by the node: OutOfcpu: no message"]),
+        (["llm-0 0/1 CreateContainerConfigError 0 3d"],
+         ["container llm-0 of pod llm-0 cannot be created: CreateContainerConfigError: no message"]),
+        (["llm-0 1/1 Running 3 (3d2h ago) 3d2h", "llm-warmup-1 0/1 Completed 0 1h", "llm-1 0/1 Pending 0 4s"], []),
+        (["llm-0 1/1 Running 0 3d", "grafana-0 0/1 CrashLoopBackOff 900 3d"], []),
+        (["grafana-0 1/1 Running 0 3d", "redis-0 0/1 CrashLoopBackOff 900 3d"], []),
+        (["qwen-a 1/1 Running 0 3d", "qwen-b 0/1 CrashLoopBackOff 9 3d"],
+         ["container qwen-b of pod qwen-b waits to be restarted: CrashLoopBackOff: no message"]),
+        (["llm-0 zero/1 CrashLoopBackOff many", "", "llm-0"], []),
+    ],
+)  # fmt: skip
+def test_the_table_of_pods(rows: list[str], sentences: list[str]) -> None:
+    """Of servers only, where the table has others too; of a state that leaves the reason open nothing is said."""
+    said = told("\n".join(["NAME   READY   STATUS   RESTARTS   AGE", *rows]) + "\n")
+    assert [one.text for one in said if isinstance(one, Record)] == sentences

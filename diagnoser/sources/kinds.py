@@ -65,8 +65,9 @@ _JSON_START = lazily(
 _YAML_OBJECT = lazily(r"(?:---[ \t]*\n)?(?:#[^\n]*\n)*(?:apiVersion|kind|items|metadata):(?:[ \t]|\n)")
 _YAML_KEY = lazily(r"(?m)^(?:- )?(?:apiVersion|kind):[ \t]+\S+[ \t]*$")
 _DESCRIBED = lazily(r"Name:[ \t]+\S+[ \t]*\n(?:[A-Z][\w -]*:.*\n)*?Namespace:[ \t]+\S+[ \t]*\n")
-_EVENT_TABLE = lazily(
-    r"(?:NAMESPACE[ \t]+)?LAST SEEN[ \t]+TYPE[ \t]+REASON[ \t]+OBJECT[ \t]+"
+_KUBE_TABLE = lazily(
+    r"(?:NAMESPACE[ \t]+)?(?:LAST SEEN[ \t]+TYPE[ \t]+REASON[ \t]+OBJECT"
+    r"|NAME[ \t]+READY[ \t]+STATUS[ \t]+RESTARTS)[ \t]+"
     r"|(?:Events:[ \t]*\r?\n[ \t]*)?Type[ \t]+Reason[ \t]+Age[ \t]+From[ \t]+Message\b"
 )
 _JSON_LOG_START = lazily(r"\{\s*\"(?:log|MESSAGE|asctime|levelname|_[A-Z_]+|PRIORITY|SYSLOG_[A-Z]+)\"\s*:")
@@ -120,7 +121,7 @@ def _kind(text: str, lines: list[str]) -> str:
         return kind
     if _YAML_OBJECT.match(text) and len(_YAML_KEY.findall(text[:4096])) >= 2:
         return "yaml"
-    if _DESCRIBED.match(text) or _EVENT_TABLE.match(text):
+    if _DESCRIBED.match(text) or _KUBE_TABLE.match(text):
         return "kubectl"
     if _is_csv(lines) or _is_gpu_table(lines):
         return "csv"

@@ -11,11 +11,11 @@ from diagnoser.traces._last_words import last_words
 from diagnoser.traces._pod_spec import Server, count, server_of, tell_spec
 
 #: Waiting reasons of the kubelet for an image that does not come.
-_PULL = {
+PULL = {
     "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError",
     "RegistryUnavailable", "SignatureValidationFailed",
 }  # fmt: skip
-_CREATE = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CreatePodSandboxError"}
+CREATE = {"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "CreatePodSandboxError"}
 
 
 def pods(found: Sequence[Thing]) -> Iterator[tuple[Thing, Server]]:
@@ -94,9 +94,9 @@ def _waits(thing: Thing, at: tuple[str | int, ...], subject: str, out: Sayings) 
     line = thing.line(*at, "reason")
     if reason == "CrashLoopBackOff":
         out.say(f"{subject} waits to be restarted: {reason}: {said}", line, "state", None, "ERROR")
-    elif reason in _PULL:
+    elif reason in PULL:
         out.say(f"{subject} cannot pull its image: {reason}: {said}", line, "state", None, "ERROR")
-    elif reason in _CREATE:
+    elif reason in CREATE:
         out.say(f"{subject} cannot be created: {reason}: {said}", line, "state", None, "ERROR")
 
 
@@ -125,7 +125,7 @@ def _init_status(thing: Thing, server: Server, out: Sayings) -> None:
 
 
 def _waits_for_image(thing: Thing, at: tuple[str | int, ...], subject: str, out: Sayings) -> None:
-    if name_of(thing.get(*at, "reason")) in _PULL:
+    if name_of(thing.get(*at, "reason")) in PULL:
         _waits(thing, at, subject, out)
 
 
