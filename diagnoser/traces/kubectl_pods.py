@@ -32,10 +32,10 @@ SAMPLES = [
 _HEADING = re.compile(r"\s*(?:NAMESPACE\s+)?NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE\b")
 _ROW = lazily(
     r"\s*(?:(?P<space>\S{1,253})\s+)?(?P<pod>[a-z0-9][a-z0-9.-]{0,252})\s+(?P<ready>\d{1,3})/(?P<all>\d{1,3})\s+"
-    r"(?P<status>[A-Za-z][\w:/.-]{0,62})\s+(?P<restarts>\d{1,9})\s+(?:\([^)]{1,32}\)\s+)?\S"
+    r"(?P<status>[A-Za-z][\w:/.-]{0,62})\s+(?P<restarts>\d{1,9})\s+\S"
 )
 #: Names of which people call a server of models, where the table has others too.
-_SERVER = lazily(r"vllm|sglang|llm")
+_SERVER = lazily(r"sglang|llm")
 _MOST_ROWS = 10_000
 
 
