@@ -20,12 +20,12 @@ SAMPLES = [
     (
         "NAME                     READY   STATUS             RESTARTS         AGE\n"
         "llm-6c9f7d5b8d-4kzpn     0/1     CrashLoopBackOff   14 (2m11s ago)   63m\n",
-        3,
+        4,
     ),
     (
         "NAMESPACE   NAME    READY   STATUS      RESTARTS   AGE    IP            NODE\n"
         "prod        llm-0   0/1     OOMKilled   2          3d2h   10.244.3.29   gpu-node-3\n",
-        3,
+        4,
     ),
 ]
 
