@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from diagnoser.inference import And, CauseRule, InferenceError, Not, Or, Problem, Prop, Ref, infer, problem_from_rules
+from diagnoser.inference import And, CauseRule, InferenceError, Not, Or, Problem, Prop, Ref, Theory, infer
 from diagnoser.inference.branches import BRANCHES, LITERALS, clauses
 from diagnoser.inference.problem import truth
 from diagnoser.rules.model import Node, Rule
@@ -175,7 +175,7 @@ def leaf(text):
     return Node(">", (), text, "bool")
 
 
-def test_problem_from_rules():
+def test_a_theory_of_rules():
     asked = []
 
     def result_of(node):
@@ -191,7 +191,7 @@ def test_problem_from_rules():
         (("linked", Node("and", (Node("cause", ("memory.a",), "memory.a"), leaf("x > 1")))),),
         ("memory.a",),
     )
-    problem = problem_from_rules([one, two], result_of)
+    problem = Theory([one, two]).problem(result_of)
     assert problem.values == {"full": True, "x > 1": None}
     assert asked == ["full", "x > 1"], "each condition is judged once, a symptom under its own name"
     assert problem.rules[0].when == And((Prop("full"), Not(Prop("x > 1"))))
@@ -202,7 +202,7 @@ def test_problem_from_rules():
 def test_a_cause_inside_a_number_is_an_error():
     node = Node("known", (Node("cause", ("memory.a",)),), "known(memory.a)")
     with pytest.raises(InferenceError, match=r"known\(memory.a\)"):
-        problem_from_rules([rule("memory.b", node)], lambda _: None)
+        Theory([rule("memory.b", node)])
 
 
 # --- random rule sets ---------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any
 
 from diagnoser.api import Knowledge, Options, Session
 from diagnoser.commands._ruletests import played
-from diagnoser.inference import infer, problem_from_rules
+from diagnoser.inference import Theory, infer
 from diagnoser.knowledge.yamlfile import load as load_yaml
 from diagnoser.model import Run
 from diagnoser.ranking.sighting import severity_of
@@ -86,7 +86,7 @@ class Stage:
             for one in self.knowledge.base.rules.values()
             if one.id != rule.id
         ]
-        problem = problem_from_rules([*rules, replace(rule, when=TRUE)], lambda node: node is TRUE or None)
+        problem = Theory([*rules, replace(rule, when=TRUE)]).problem(lambda node: node is TRUE or None)
         self._beside[key] = next(one for one in infer(problem) if one.id == rule.id).holds is not True
         return self._beside[key]
 

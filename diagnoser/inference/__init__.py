@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from diagnoser.inference import explain, plain
-from diagnoser.inference.adapter import Theory, problem_from_rules
+from diagnoser.inference.adapter import Theory
 from diagnoser.inference.problem import And, Cause, CauseRule, InferenceError, Not, Or, Problem, Prop, Ref, Truth, Why
 from diagnoser.inference.strata import stratify
 
 __all__ = [
-    "BACKENDS",
-    "And",
-    "Cause",
-    "CauseRule",
-    "InferenceError",
-    "Not",
-    "Or",
-    "Problem",
-    "Prop",
-    "Ref",
-    "Theory",
-    "Truth",
-    "Why",
-    "infer",
-    "problem_from_rules",
+    "BACKENDS", "And", "Cause", "CauseRule", "InferenceError", "Not", "Or", "Problem", "Prop", "Ref", "Theory", "Truth",
+    "Why", "infer",
 ]  # fmt: skip
 
 BACKENDS = ("plain", "durable")

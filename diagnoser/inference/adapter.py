@@ -70,11 +70,6 @@ class Theory:
         return Prop(name)
 
 
-def problem_from_rules(rules: Iterable[Rule], result_of: ResultOf) -> Problem:
-    """Build the problem of one run over rules that no other run is judged by. Raises what ``Theory`` raises."""
-    return Theory(rules).problem(result_of)
-
-
 def _truth(value: object) -> Truth:
     return value if value is True or value is False else None
 

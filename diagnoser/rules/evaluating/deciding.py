@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from diagnoser.rules.evaluating.sourcing import COSTS, IMPOSSIBLE, METRICS_PAGE, source_of
-from diagnoser.rules.evaluating.value import UNKNOWN, Answer
+from diagnoser.rules.evaluating.value import UNKNOWN
 from diagnoser.rules.model import Node
 from diagnoser.rules.names import references
 from diagnoser.values import dataclass
@@ -61,7 +61,7 @@ class Decider:
 
     def ways(self, node: Node, sources: Collection[str]) -> tuple[bool, bool]:
         """Return whether the condition can become true and false where these sources are given."""
-        value = self._answer(node).value
+        value = self.evaluator.answer(node).value
         if value is not UNKNOWN:
             return value is True, value is False
         op, args = node.op, node.args
@@ -97,7 +97,7 @@ class Decider:
 
     def _knowable(self, node: Node, sources: Collection[str]) -> bool:
         """Whether a value that is no combination of truths can become known."""
-        answer = self._answer(node)
+        answer = self.evaluator.answer(node)
         if answer.known:
             return True
         if (derived := self._derived(node)) is not None:
@@ -109,20 +109,17 @@ class Decider:
             return all(self._knowable(arg, sources) for arg in inner[:1]) and any(
                 self._knowable(arg, sources) for arg in inner[1:]
             )
-        if node.op in _COMBINING and any(not self._answer(arg).known for arg in inner):
+        if node.op in _COMBINING and any(not self.evaluator.answer(arg).known for arg in inner):
             return all(self._knowable(arg, sources) for arg in inner)
         if node.op in ("and", "or", "not", "symptom"):
             return any(self.ways(node, sources))
         needs = self._needs(node)
         return bool(needs) and all(any(way in sources for way in ways) for ways in needs.values())
 
-    def _answer(self, node: Node) -> Answer:
-        return self.evaluator.answer(node)
-
     def _derived(self, node: Node) -> Node | None:
         """Return what a fact is worked out of, where that says what it lacks."""
         derived = self.evaluator.derived.get(node.args[0]) if node.op == "fact" else None
-        return derived if derived is not None and self._answer(derived).needs else None
+        return derived if derived is not None and self.evaluator.answer(derived).needs else None
 
     def _needs(self, node: Node) -> dict[str, dict[str, str]]:
         """Return what a value needs: for each need its sources, and what is asked of each."""
@@ -131,7 +128,7 @@ class Decider:
         evaluator = self.evaluator
         found = self._asked[id(node)] = dict[str, dict[str, str]]()
         series = references(node).series
-        for need in self._answer(node).needs:
+        for need in self.evaluator.answer(node).needs:
             source = source_of(need, evaluator.run)
             found[need] = {source: need}
             if source == "statistics" and series and (page := evaluator.missing.page(series)):
@@ -144,7 +141,7 @@ class Decider:
         waiting = [node]
         while waiting:
             part = waiting.pop()
-            if self._answer(part).known:
+            if self.evaluator.answer(part).known:
                 continue
             if part.op == "symptom":
                 if part.args[0] not in seen and part.args[0] in self.evaluator.symptoms:
@@ -155,7 +152,7 @@ class Decider:
                 waiting.append(derived)
                 continue
             inner = [arg for arg in part.args if isinstance(arg, Node)] if part.op in (*_COMBINING, *_LOGICAL) else []
-            if unknown := [arg for arg in inner if not self._answer(arg).known]:
+            if unknown := [arg for arg in inner if not self.evaluator.answer(arg).known]:
                 waiting += unknown
             else:
                 yield self._needs(part)
