@@ -46,7 +46,8 @@ class Gap:
 
     ``line`` is the first one's number, ``count`` how many there are, ``first``, ``last`` their first and last time.
     ``answered`` requests got 200, the last in line ``answered_at`` of the gap, at ``answered_time``. ``envelopes``
-    counts lines by what they were wrapped in; ``wrapped``: all had a time of its.
+    counts lines by what they were wrapped in; ``wrapped``: all had a time of its. ``longest`` lines have so many bytes,
+    and ``as_long`` of them do; where a terminal may have broken lines, those are characters too.
     """
 
     source: str
@@ -62,6 +63,8 @@ class Gap:
     levels: dict[str, int] = field(default_factory=dict)
     envelopes: dict[str, int] = field(default_factory=dict)
     wrapped: bool = True
+    longest: int = 0
+    as_long: int = 0
     rows: list[Rows] = field(default_factory=list)
     events: list[Seen] = field(default_factory=list)
     kind: str = "gap"

@@ -147,6 +147,17 @@ def woven(data: bytes, how: str) -> bytes:
     return b"".join(b"\x1b[1;36m%b\x1b[0;0m%b\n" % (line[:21], line[21:]) for line in lines)
 
 
+def narrow(data: bytes, width: int, share: float, dice: random.Random) -> bytes:
+    """Leave out what is longer than any terminal, and break a share of the longer lines at a width."""
+    made = []
+    for line in data.split(b"\n")[:-1]:
+        if len(line) > width and dice.random() < share:
+            made += [line[at : at + width] for at in range(0, len(line), width)]
+        elif len(line) <= 400:
+            made.append(line)
+    return b"\n".join(made) + b"\n"
+
+
 def differences(one: Any, other: Any, where: str = "") -> Iterator[str]:
     """Yield where two pieces of evidence differ: pytest takes minutes to say it of thousands of rows."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():

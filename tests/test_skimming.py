@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from longlogs import HEADS, WOVEN, differences, evidence, log, woven
+from longlogs import HEADS, WOVEN, differences, evidence, log, narrow, woven
 from serverlogs import compiled
 
 from benchmarks import inputs
@@ -46,6 +47,39 @@ def test_skipping_changes_nothing(kind: str, seed: int, odd: int, cuts: list[int
 def test_nor_did_it_where_it_once_did(kind: str, seed: int, odd: int) -> None:
     data = log(kind, seed, 1800, odd)
     assert not list(differences(evidence(data, []), evidence(data, [], skim=False)))
+
+
+@pytest.mark.parametrize("kind", HEADS)
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 10**6), width=st.integers(150, 260), share=st.sampled_from((0.0, 0.02, 1.0)))
+def test_nor_does_it_where_a_terminal_broke_lines(kind: str, seed: int, width: int, share: float) -> None:
+    dice = random.Random(seed)
+    data = narrow(log(kind, seed, 2400, dice.choice((0, 12))), width, share, dice)
+    assert not list(differences(evidence(data, []), evidence(data, [], skim=False)))
+
+
+@pytest.mark.parametrize("longer", [0, 1, 2])
+def test_a_line_is_as_wide_as_those_that_were_skipped(longer: int) -> None:
+    """An error of the width of the first lines goes on in the next line if none of those behind them was longer."""
+    start = (
+        "INFO 01-12 10:00:01 [api_server.py:1034] vLLM API server version 0.11.0",
+        "INFO:     Application startup complete.",
+    )
+    stats = (
+        "INFO 01-12 10:0{}:{:02} [loggers.py:127] Engine 000: Avg prompt throughput: 10.0 tokens/s, Avg generation"
+        " throughput: 10.0 tokens/s, Running: {} reqs, Waiting: 0 reqs, GPU KV cache usage: 5.0%, Prefix cache hit"
+        " rate: 5.0%"
+    )
+    lines = [stats.format(number // 180 + 1, number // 3 % 60, 1) for number in range(1000)]
+    for place, running in ((5, 10), (860, 10 ** (longer + 1))):
+        lines[place] = lines[place].replace("Running: 1", f"Running: {running}")
+    error = "ERROR 01-12 10:07:01 [core.py:710] CUDA error: an illegal memory access was encountered".ljust(
+        len(lines[5]), "x"
+    )
+    data = "\n".join([*start, *lines, error, "and so on", *lines[-9:]]).encode() + b"\n"
+    read = evidence(data, [], skim=False)
+    assert (f"{error}and so on".split("] ", 1)[1] in str(read)) == (longer == 0)
+    assert not list(differences(evidence(data, []), read))
 
 
 @pytest.mark.parametrize("how", WOVEN)

@@ -73,7 +73,9 @@ class SkippingReader(RecordReader):
         return done
 
     def room(self, name: str, wrapped: bool) -> int:
-        """Bytes that a stream's lines must not reach to be skipped now: 0 while one could be what a user sent.
+        """Bytes that a stream's lines must not reach to be skipped now, unless they have as many characters.
+
+        0 while one could be what a user sent.
 
         ``wrapped``: whether they all have a time of their envelope, so that no terminal broke them.
         """
@@ -125,7 +127,7 @@ class SkippingReader(RecordReader):
                 before.close()
         stream.last = None
         if not gap.wrapped:
-            stream.width.full = False
+            stream.width.pass_by(gap.longest, gap.as_long)
         stream.clock.pass_by(time)
         held = Open(Record(Origin(gap.source, gap.line), "", "gap"), "", self._count)
         held.closed = True

@@ -46,9 +46,16 @@ class Width:
         self.full = _NARROWEST <= length <= _WIDEST
         self._begun = text[:_HEAD]
 
+    def pass_by(self, longest: int, count: int) -> None:
+        """Take lines that nobody looked at: so many had the most characters, and none of the others is broken."""
+        self.full = False
+        if longest >= self._longest:
+            self._count = count if longest > self._longest else self._count + count
+            self._longest = longest
+
     @property
     def room(self) -> int:
-        """Bytes that a line must not reach to change nothing; ``ANY`` once a line was longer than any terminal."""
+        """Characters that a line must not reach to change nothing; ``ANY`` once one was longer than any terminal."""
         return ANY if self._longest > _WIDEST else self._longest
 
     def rest(self, text: str) -> bool:

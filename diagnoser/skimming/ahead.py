@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from diagnoser.envelopes import Peeler
 from diagnoser.formats.skipping import SkippingReader
-from diagnoser.formats.wrapping import ANY
 from diagnoser.skimming.cutter import Cutter, RawLine, Skipped
 from diagnoser.skimming.foreseen import Foreseen, Found, Seed, mark_of
 from diagnoser.skimming.layouts import Layout, Request
@@ -139,8 +138,7 @@ class AheadCutter(Cutter):
             yield from self._between(source, number, data[at : one.start])
             gap = one.skipped[0]
             room = self._room(one.now, gap.wrapped) if gap.stream == self._stream else 0
-            right = self.reader.last(gap.stream) == one.before and (room == ANY or one.longest <= room)
-            if not room or not right:
+            if not room or self.reader.last(gap.stream) != one.before:
                 yield from self.cut(source, gap.line, data, one.start)
                 return
             yield one.bind(data)

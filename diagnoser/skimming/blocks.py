@@ -135,9 +135,23 @@ class Block:
         """Return some lines in a row, one at least."""
         return self.data[self._starts[at] : self._ends[stop - 1]].split(b"\n")
 
+    @cached_property
+    def _clear(self) -> Any:
+        """Which lines have as many characters as bytes."""
+        clear = np.zeros(self.count, bool)
+        for found in self.found:
+            clear[found.lines] = found.shape.clear
+        return clear
+
+    def widest(self, at: int, stop: int) -> tuple[int, int]:
+        """Return how many bytes the longest of some lines has, and how many lines have as many."""
+        sizes = self.sizes[at:stop]
+        longest = int(sizes.max())
+        return longest, int(np.count_nonzero(sizes == longest))
+
     def before(self, at: int, stop: int, room: int) -> int:
-        """Return the first of some lines that has that many bytes, ``stop`` where none has."""
-        longer = np.flatnonzero(self.sizes[at:stop] >= room)
+        """Return the first of some lines that may have other characters and has that many bytes, else ``stop``."""
+        longer = np.flatnonzero((self.sizes[at:stop] >= room) & ~self._clear[at:stop])
         return at + int(longer[0]) if len(longer) else stop
 
     def until(self, stop: int) -> int:

@@ -29,7 +29,8 @@ SYNC = 16
 class Foreseen:
     """A gap that is there if all is as it was taken for granted: the clock, and the time of the line before it.
 
-    It goes from one byte to before another one. ``longest``: the bytes of its longest line, where it matters.
+    It goes from one byte to before another one. A line that could not be skipped then may be skipped now, for the room
+    of lines only grows; never the other way round.
     """
 
     skipped: Skipped
@@ -37,7 +38,6 @@ class Foreseen:
     stop: int
     now: Told
     before: float | None
-    longest: int
 
     def bind(self, data: bytes) -> Skipped:
         """Return the gap with its lines where they are."""
@@ -92,9 +92,8 @@ def look(seed: bytes, asked: Callable[[str], Asked], source: str, number: int, d
                 gap = piece[0]
                 first = gap.line - number
                 start, stop = int(ends[first - 1]) + 1, int(ends[first + gap.count - 1]) + 1
-                sizes = np.diff(ends[first - 1 : first + gap.count])
                 now, before = reader.now(began.stream), reader.last(began.stream)
-                found.append(Foreseen(piece, start, stop, now, before, int(sizes.max())))
+                found.append(Foreseen(piece, start, stop, now, before))
             yield piece
 
     for line in peeler.lines(pieces(), begun=True):

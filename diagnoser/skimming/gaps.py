@@ -68,6 +68,7 @@ def gap_of(
     gap.first, gap.last, last = block.span(at, stop)
     if last is not None:
         gap.time_known = block.now.known
+    gap.longest, gap.as_long = block.widest(at, stop)
     if gap.answered:
         gap.answered_at = answered_at - at
         gap.answered_time = block.time(at, answered_at, before)

@@ -33,7 +33,7 @@ class Shape:
 
     ``stream`` and ``envelope`` are the peeler's; ``wrapped`` says whether the envelope tells a time. ``tag`` is the
     writer's prefix; ``answered`` requests got 200; ``text`` is where a record's text begins in the line, -1 where
-    that is not always the same.
+    that is not always the same. ``clear``: each byte of a line is one character that the reader sees.
     """
 
     kind: str
@@ -48,6 +48,7 @@ class Shape:
     ranks: Group = ()
     events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     text: int = -1
+    clear: bool = False
 
     def text_of(self, line: bytes) -> str:
         """Return the text of a line's record."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from diagnoser.envelopes import epoch
+from diagnoser.formats.process import colourless
 from diagnoser.formats.skipping import SkippingReader
 from diagnoser.patterns import lazily
 from diagnoser.skimming.forms import NAME, Chunk, Form, Stamps, form_of
@@ -112,6 +113,7 @@ def _template(
         return None
     shape = _shape(base)
     shape.answered = record.kind == "access" and '" 200' in text and "POST " in text
+    shape.clear = line.isascii() and colourless(base.line.text) == line.decode()
     shape.events = tuple(events)
     if outer is None and _plain(line, text):
         shape.text = len(line) - len(text.encode())
