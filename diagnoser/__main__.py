@@ -18,6 +18,7 @@ def _run(program: str) -> int:
         from diagnoser import cli
 
         code: int = getattr(cli, program)()
+        cli.leave(code)
         return code
     except KeyboardInterrupt:  # while that was imported, or a second one while the first is answered
         return 130

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -46,12 +46,19 @@ class CatalogTables:
         path = self.rules / "catalog" / engine / "versions.json"
         return VersionList(json.loads(path.read_bytes())["read"]) if engine and path.is_file() else None
 
-    def rows(self, engine: str, table: str) -> Iterable[dict[str, Any]]:
-        """Yield the raw records of one table: "flags", "env", "metrics", "messages", "stats-fields"."""
+    def rows(self, engine: str, table: str, words: Sequence[str] = ()) -> Iterable[dict[str, Any]]:
+        """Yield the raw records of one table: "flags", "env", "metrics", "messages", "stats-fields".
+
+        With ``words`` those in which one of them stands, wherever: a table has hundreds that nobody asks for.
+        """
         path = self.rules / "catalog" / engine / f"{table}.jsonl"
         if engine and path.is_file():
+            lines = path.read_bytes().splitlines()
+            if words:
+                wanted = [word.encode() for word in words]
+                lines = [line for line in lines if any(word in line for word in wanted)]
             # As one document: to begin anew for each of a thousand lines takes longer than to read them.
-            yield from json.loads(b"[" + b",".join(path.read_bytes().splitlines()) + b"]")
+            yield from json.loads(b"[" + b",".join(lines) + b"]")
 
     def flags(self, engine: str) -> dict[str, Flag]:
         """Return every spelling of every flag of an engine, of all versions."""

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from diagnoser.knowledge.records import message_from
+
 if TYPE_CHECKING:
     from diagnoser.knowledge.catalog_tables import CatalogTables
 
@@ -32,9 +34,9 @@ def fields(catalog: CatalogTables, engine: str) -> Iterator[tuple[str, str, str 
     for row in catalog.rows(engine, "stats-fields"):
         for label in row["field"].split(" / "):
             yield label, row["first"], row.get("last")
-    for message in catalog.messages(engine):
-        if message.id.startswith(LINES):
-            for one in message.templates:
+    for row in catalog.rows(engine, "messages", LINES):
+        if row["id"].startswith(LINES):
+            for one in message_from(engine, row).templates:
                 for label in _FIELD.findall(one.text):
                     yield label, one.first, one.last
 

@@ -18,8 +18,8 @@ from diagnoser.rules.model import EventSpec, Template
 #: Characters of a line that a pattern sees on either side of its anchor. Argument dumps print tens of kilobytes a line.
 REACH = 4096
 
-#: A pattern with at most one open-ended field is quadratic at worst: on lines up to this long it needs no watch, which
-#: costs several times what the search does.
+#: A pattern with at most one open-ended field is quadratic at worst: on lines up to this long it needs no watch, nor
+#: the library that can keep one, which takes longer to load than a short log to read.
 _SHORT = 1024
 
 #: Writers of sentences about servers, rather than servers.
@@ -38,6 +38,7 @@ _KINDS = {
 
 
 _DIGITS = lazily(r"\d+")
+_NAMES = lazily(r"\(\?P<(\w+)>")
 
 
 class Match(NamedTuple):
@@ -53,7 +54,19 @@ class Match(NamedTuple):
 class _Entry:
     """A template with what decides quickly whether it applies; its regex is compiled on the first use."""
 
-    __slots__ = ("engine", "kinds", "level", "literal", "order", "search", "spec", "template", "watched", "where")
+    __slots__ = (
+        "_bounded",
+        "_search",
+        "_wide",
+        "engine",
+        "kinds",
+        "level",
+        "literal",
+        "order",
+        "spec",
+        "template",
+        "where",
+    )
 
     def __init__(self, order: int, spec: EventSpec, template: Template) -> None:
         self.order = order
@@ -64,19 +77,17 @@ class _Entry:
         self.kinds = _KINDS[spec.where]
         self.level = _RANK.get(spec.level, 0)
         self.literal = template.pattern == re.escape(template.anchor)
-        self.watched = template.pattern.count("}?)") > 1
-        self.search: Any = None
+        names = _NAMES.findall(template.pattern)
+        # Of alternatives several may have a field: for Python's own library a name stands once.
+        self._wide = template.pattern.count("}?)") > 1 or len(set(names)) < len(names)
+        self._search: Any = None
+        self._bounded: Any = None
 
     def fields(self, line: str, anchor: int) -> dict[str, Any] | None:
         """Typed fields when the pattern matches ``line``, None when it does not. Raises TimeoutError."""
         if self.literal:
             return {}
-        if self.search is None:
-            self.search = _search(self.template.pattern)
-        if self.watched or len(line) > _SHORT:
-            hit = self.search(line, max(0, anchor - REACH), anchor + REACH, timeout=TIME_LIMIT)
-        else:
-            hit = self.search(line)
+        hit = self._hit(line, anchor)
         if hit is None:
             return None
         found = {}
@@ -86,12 +97,17 @@ class _Entry:
                 found[name] = convert(kind, value)
         return found
 
+    def _hit(self, line: str, anchor: int) -> Any:
+        """Look for the pattern; both libraries find the same."""
+        if not self._wide and len(line) <= _SHORT:
+            if self._search is None:
+                self._search = re.compile(self.template.pattern).search
+            return self._search(line)
+        if self._bounded is None:
+            import regex
 
-def _search(pattern: str) -> Any:
-    """Return the search of a pattern that can be bounded in time."""
-    import regex  # 10 ms: many a log needs no more than the literals
-
-    return regex.compile(pattern).search
+            self._bounded = regex.compile(self.template.pattern).search
+        return self._bounded(line, max(0, anchor - REACH), anchor + REACH, timeout=TIME_LIMIT)
 
 
 class Matcher:
