@@ -77,9 +77,11 @@ class _Entry:
         self.kinds = _KINDS[spec.where]
         self.level = _RANK.get(spec.level, 0)
         self.literal = template.pattern == re.escape(template.anchor)
-        names = _NAMES.findall(template.pattern)
+        pattern, names = template.pattern, _NAMES.findall(template.pattern)
+        # A word with a blank behind it ends there and nowhere else.
+        open_ended = pattern.count("}?)") - pattern.count(r"\S{1,400}?)\ ")
         # Of alternatives several may have a field: for Python's own library a name stands once.
-        self._wide = template.pattern.count("}?)") > 1 or len(set(names)) < len(names)
+        self._wide = open_ended > 1 or len(set(names)) < len(names)
         self._search: Any = None
         self._bounded: Any = None
 
