@@ -10,6 +10,7 @@ from typing import Any
 from packaging.version import InvalidVersion, Version
 
 from diagnoser.rules.evaluating.value import UNKNOWN, Value
+from diagnoser.rules.searching import search_of
 
 #: Seconds that a rule's regular expression may take on one text.
 PATTERN_TIME = 0.2
@@ -121,10 +122,9 @@ def searched(value: Value, pattern: str) -> Value:
     """Search a regular expression, case matters. UNKNOWN when the value is, or when the search takes too long."""
     if value is UNKNOWN or value is None:
         return UNKNOWN if value is UNKNOWN else False
-    import regex  # 10 ms
-
+    text = str(value)
     try:
-        return regex.search(pattern, str(value), timeout=PATTERN_TIME) is not None
+        return search_of(pattern)(text, 0, len(text), PATTERN_TIME) is not None
     except TimeoutError:
         return UNKNOWN
 

@@ -58,7 +58,7 @@ def _even(weights: Iterable[Sequence[float]]) -> bool:
 
 def values_of(parts: Iterable[Part]) -> Iterable[float]:
     """Yield the values of all parts."""
-    return (value for part in parts for value in part.values)
+    return chain.from_iterable(part.values for part in parts)
 
 
 def mean(parts: Sequence[Part]) -> float:
@@ -93,7 +93,7 @@ def slope(parts: Sequence[Part]) -> Value:
 
 def corr(parts: Sequence[Part]) -> Value:
     """Correlation of two expressions over all rows, weighted by time; UNKNOWN when one of them never changes."""
-    weights = [weight for part in parts for weight in part.weights]
+    weights = list(chain.from_iterable(part.weights for part in parts))
     one = _centred(list(values_of(parts)), weights)
     two = _centred([value for part in parts for value in part.second or ()], weights)
     spread = _moment(weights, one, one) * _moment(weights, two, two)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from operator import gt, mul, sub
 
 from diagnoser.rules.evaluating.parts import Part
@@ -140,16 +140,16 @@ def extreme_mean(parts: Sequence[Part], length: float, choose: Callable[[Iterabl
     Ranks are pooled, rows weighted by time. Windows that run past the last row, or of which rows cover less than half,
     do not count; where that leaves none, it is the mean over everything.
     """
-    times = [time for part in parts for time in part.times]
+    times = list(chain.from_iterable(part.times for part in parts))
     rows = [i for i, time in enumerate(times) if time == time]
     if not rows:
         return None
     if len(rows) < len(times) or any(map(gt, times, times[1:])):
         rows.sort(key=times.__getitem__)
     times = list(map(times.__getitem__, rows))
-    seconds = [weight for part in parts for weight in part.weights]
+    seconds = list(chain.from_iterable(part.weights for part in parts))
     weights = list(map(seconds.__getitem__, rows))
-    values = [value for part in parts for value in part.values]
+    values = list(chain.from_iterable(part.values for part in parts))
     area = list(accumulate(map(mul, map(values.__getitem__, rows), weights), initial=0.0))
     cover = list(accumulate(weights, initial=0.0))
     # A little late, so that rounding never drops the last full window.

@@ -14,13 +14,10 @@ from diagnoser.rules.compiling.template import convert
 from diagnoser.rules.matching.overdue import TIME_LIMIT, Overdue
 from diagnoser.rules.matching.tracebacks import Parts
 from diagnoser.rules.model import EventSpec, Template
+from diagnoser.rules.searching import Search
 
 #: Characters of a line that a pattern sees on either side of its anchor. Argument dumps print tens of kilobytes a line.
 REACH = 4096
-
-#: A pattern with at most one open-ended field is quadratic at worst: on lines up to this long it needs no watch, nor
-#: the library that can keep one, which takes longer to load than a short log to read.
-_SHORT = 1024
 
 #: Writers of sentences about servers, rather than servers.
 PLATFORMS = ("kubernetes",)
@@ -38,7 +35,6 @@ _KINDS = {
 
 
 _DIGITS = lazily(r"\d+")
-_NAMES = lazily(r"\(\?P<(\w+)>")
 
 
 class Match(NamedTuple):
@@ -55,14 +51,12 @@ class _Entry:
     """A template with what decides quickly whether it applies; its regex is compiled on the first use."""
 
     __slots__ = (
-        "_bounded",
-        "_search",
-        "_wide",
         "engine",
         "kinds",
         "level",
         "literal",
         "order",
+        "search",
         "spec",
         "template",
         "where",
@@ -77,19 +71,15 @@ class _Entry:
         self.kinds = _KINDS[spec.where]
         self.level = _RANK.get(spec.level, 0)
         self.literal = template.pattern == re.escape(template.anchor)
-        pattern, names = template.pattern, _NAMES.findall(template.pattern)
         # A word with a blank behind it ends there and nowhere else.
-        open_ended = pattern.count("}?)") - pattern.count(r"\S{1,400}?)\ ")
-        # Of alternatives several may have a field: for Python's own library a name stands once.
-        self._wide = open_ended > 1 or len(set(names)) < len(names)
-        self._search: Any = None
-        self._bounded: Any = None
+        pattern = template.pattern
+        self.search = Search(pattern, pattern.count("}?)") - pattern.count(r"\S{1,400}?)\ "))
 
     def fields(self, line: str, anchor: int) -> dict[str, Any] | None:
         """Typed fields when the pattern matches ``line``, None when it does not. Raises TimeoutError."""
         if self.literal:
             return {}
-        hit = self._hit(line, anchor)
+        hit = self.search(line, max(0, anchor - REACH), anchor + REACH, TIME_LIMIT)
         if hit is None:
             return None
         found = {}
@@ -98,18 +88,6 @@ class _Entry:
             if value is not None:
                 found[name] = convert(kind, value)
         return found
-
-    def _hit(self, line: str, anchor: int) -> Any:
-        """Look for the pattern; both libraries find the same."""
-        if not self._wide and len(line) <= _SHORT:
-            if self._search is None:
-                self._search = re.compile(self.template.pattern).search
-            return self._search(line)
-        if self._bounded is None:
-            import regex
-
-            self._bounded = regex.compile(self.template.pattern).search
-        return self._bounded(line, max(0, anchor - REACH), anchor + REACH, timeout=TIME_LIMIT)
 
 
 class Matcher:
