@@ -96,9 +96,9 @@ class Page:
 class Requests:
     """Requests one by one, so that several objectives can be asked of each: columns of one length.
 
-    ``columns`` are "ttft", "tpot", "e2e" (seconds), "prompt", "output" (tokens) of the requests that succeeded, NaN
-    where one has none. ``duration`` is that
-    of the whole measurement, None where nothing tells it. ``failed`` requests met no objective.
+    ``columns`` are "ttft", "tpot", "e2e" (seconds), "prompt", "output" (tokens) and "start" (seconds, from any
+    moment) of the requests that succeeded, NaN where one has none. ``duration`` is that of the whole measurement, None
+    where nothing tells it. ``failed`` requests met no objective.
     """
 
     writer: str

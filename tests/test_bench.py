@@ -215,6 +215,22 @@ def test_tail_is_long():
     assert tail_facts(run) == []
 
 
+def test_shorts_behind_longs():
+    """Every 20 s a long prompt takes 4 s, the short one that comes a second later waits 3 s, and nine others do not."""
+    rows = [(t, 4.0, 15000.0) for t in range(0, 200, 20)] + [(t + 1, 3.0, 150.0) for t in range(0, 200, 20)]
+    rows += [(t + 6 + n, 0.1, 160.0) for t in range(0, 200, 20) for n in range(9)]
+    start, ttft, prompt = (list(column) for column in zip(*rows, strict=True))
+    run = Run(0, "")
+    run.requests.append(requests(start=start, ttft=ttft, prompt=prompt))
+    told = {fact.name: fact.value for fact in tail_facts(run)}
+    assert told.pop("tail.prompt_ratio") > 1
+    assert told == {"tail.late_shorts": 0.1, "tail.late_behind_long": 1.0, "tail.punctual_behind_long": 0.0}
+    run.requests[0] = requests(
+        start=[math.nan if size < 1000 else at for at, _, size in rows], ttft=ttft, prompt=prompt
+    )
+    assert [fact.name for fact in tail_facts(run)] == ["tail.prompt_ratio"]
+
+
 def values(given: list[object]) -> dict[str, float]:
     """Return the numbers of the first row."""
     return dict(next(one for one in given if isinstance(one, Measure)).values)

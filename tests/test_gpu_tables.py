@@ -245,6 +245,45 @@ def test_processes_of_a_table(case):
     assert all(one.time == rows[0].time for one in rows)
 
 
+APPS = "timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]\n"
+#: What stands below the header, and what further processes hold, row by row.
+LISTED_APART = {
+    "one, then two": (
+        "2026/11/29 10:00:00.118, GPU-a, 188214, VLLM::EngineCore, 27830 MiB\n"
+        "2026/11/29 10:01:00.118, GPU-a, 188214, VLLM::EngineCore, 27830 MiB\n"
+        "2026/11/29 10:01:00.118, GPU-a, 201977, /opt/conda/bin/python, 16384 MiB\n",
+        [0.0, 16.0],
+        None,
+    ),
+    "a card each": (
+        "2026/11/29 10:00:00.118, GPU-a, 1, a, 27830 MiB\n2026/11/29 10:00:00.118, GPU-b, 2, b, 27830 MiB\n",
+        [0.0, 0.0],
+        None,
+    ),
+    "the header again": (
+        "2026/11/29 10:00:00.118, GPU-a, 1, a, 27830 MiB\n" + APPS + "2026/11/29 10:00:00.118, GPU-a, 2, b, 1024 MiB\n",
+        [1.0],
+        None,
+    ),
+    "in a container": ("2026/11/29 10:00:00.118, GPU-a, 1, [Not Found], [N/A]\n", [], None),
+    "no number": ("2026/11/29 10:00:00.118, GPU-a, 1, a, many\n", [], "used_memory: 'many' is no number"),
+    "a row cut off": (
+        "2026/11/29 09:00:00.118, GPU-a, 1, a, 27830 MiB\n" * 60 + "2026/11/29 10:00:00.118, GPU-a, 1\n",
+        [59 * 27830 / 1024],
+        "5: '2026/11/29 10:00:00.118, GPU-a, 1'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LISTED_APART)
+def test_processes_queried(case):
+    listed, held, told = LISTED_APART[case]
+    reader, rows, _, problems = read(APPS + listed)
+    assert reader.NAME == "nvidia-smi-apps"
+    assert [one.values["memory.others"] for one in rows] == held
+    assert any(told in one for one in problems) if told else problems == []
+
+
 DMON = {
     "units, gaps, headers again": (
         "# gpu    pwr  gtemp  mtemp     sm    mem     fb  rxpci\n"

@@ -309,6 +309,14 @@ def test_an_unknown_version_says_for_which_the_flag_is():
     assert one.advice.text == "made for this GPU (vLLM 0.13.0+)"
 
 
+def test_of_two_spellings_the_one_that_the_dump_goes_by():
+    remedy = Remedy(knob="graph_max_batch", by="raise")
+    dumped = (("cuda_graph_max_bs", 32, "set"),)
+    assert advised(remedy, context("sglang", None, dumped))[0][0] == "--cuda-graph-max-bs"
+    assert advised(remedy, context("sglang", None))[0][0] == "--cuda-graph-max-bs-decode"
+    assert advised(remedy, context("sglang", "0.5.21", dumped))[0][0] == "--cuda-graph-max-bs-decode"
+
+
 def test_one_flag_under_two_knobs_is_advised_once():
     remedies = (Remedy(knob="prefill_chunk", by="lower"), Remedy(knob="batch_tokens", by="raise"))
     found = proposals(rule(*remedies), context(facts=[("limits.batch_tokens", 8192)]))

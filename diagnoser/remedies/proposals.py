@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from diagnoser.contracts.findings import Advice
@@ -79,7 +79,7 @@ def _words(remedy: Remedy, context: Context) -> tuple[str, str]:
 def _flag(remedy: Remedy, context: Context) -> Proposal | None:
     knob = context.vocabulary.knobs.get(remedy.knob) if remedy.knob else None
     names = knob.flags.get(context.engine, ()) if knob else tuple(dict(remedy.flag).get(context.engine, "").split())
-    spelling = context.catalog.spelling(context.engine, names, context.version)
+    spelling = context.catalog.spelling(context.engine, _printed(names, context), context.version)
     flag = context.catalog.flag(context.engine, spelling.flag) if spelling else None
     if spelling is None or flag is None:
         return None
@@ -113,6 +113,13 @@ def _flag(remedy: Remedy, context: Context) -> Proposal | None:
     remove = (spelling.flag, shown(now.asked or now.value)) if now.state == "set" else ()
     advice = Advice(spelling.flag, None, None, now.text, shown(value), text, tradeoff)
     return Proposal(advice, subject, direction, remove, (spelling.flag, shown(value)))
+
+
+def _printed(names: Sequence[str], context: Context) -> Sequence[str]:
+    """Of a flag's names those that the server's own arguments go by, where no version tells which one it takes."""
+    if context.version:
+        return names
+    return [name for name in names if name.lstrip("-").replace("-", "_") in context.run.arguments] or names
 
 
 def _value(remedy: Remedy, wanted: Any, now: Setting, whole: bool) -> Any:

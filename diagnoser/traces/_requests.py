@@ -123,6 +123,7 @@ def result_of(
                 at = max(math.ceil(percent / 100 * len(known) * (1 - 1e-9)) - 1, 0)
                 values[f"{kind} p{percent}"] = sorted(known)[at]
     columns |= {kind: [number(row.get(kind)) for row in good] for kind in ("prompt", "output")}
+    columns["start"] = [_moment(row, units) for row in good]
     result.requests = {kind: column(cells) for kind, cells in columns.items() if any(one is not None for one in cells)}
     return result, _over_time(result, ends, duration)
 
