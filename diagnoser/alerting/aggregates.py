@@ -75,6 +75,7 @@ class Aggregates:
         name, subject, second, condition, overall, _ = node.args
         try:
             if second is not None or name in ("slope", "corr", "gap", "delta", "best", "worst", "longest"):
+                self._rows([subject, *([condition] if condition else [])], not overall)  # what nobody tells is unknown
                 raise CannotSayError(f"{name}()")
             series = self.metrics.vocabulary.series
             if subject.op == "series" and series[subject.args[0]].kind == "count":
