@@ -59,6 +59,7 @@ EVERY: dict[str, Wrap] = {
     "cloudwatch": each(lambda text, time: f"{iso(time, '+00:00')} ecs/vllm/{TASK} {text}"),
     "journald json, long lines": journald_pieces,
     "kibana": each(lambda text, _: f"Jul 12, 2026 @ 10:00:00.000    {text}"),
+    "logs_explorer": each(lambda text, time: f"INFO {iso(time)} [resource.labels.containerName: vllm] {text}"),
     "tasks, mpirun": each(lambda text, _: f"[1,0]<stdout>:{text}"),
     "tasks, srun": each(lambda text, _: f"0: {text}"),
     "ray": each(ray_actor),
