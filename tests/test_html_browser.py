@@ -6,6 +6,7 @@ import base64
 import importlib.util
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
+
+#: The last word of the console, and how many seconds it may take to come.
+SHOWN, PATIENCE = "that was the page", 20
 
 
 class Browser:
@@ -54,7 +58,13 @@ class Browser:
         features = [{"name": name, "value": value} for name, value in wanted.items()]
         self.call("Emulation.setEmulatedMedia", {"features": features})
         self.driver.get(path.as_uri())
-        return [entry["message"] for entry in self.driver.get_log("browser")]
+        # What the console says comes when it comes: behind a word of our own all that was said before has come.
+        self.ask(f"console.log('{SHOWN}')")
+        said: list[str] = []
+        end = time.monotonic() + PATIENCE
+        while not any(SHOWN in one for one in said) and time.monotonic() < end:
+            said += [entry["message"] for entry in self.driver.get_log("browser")]
+        return [one for one in said if SHOWN not in one]
 
     def call(self, name: str, words: dict[str, Any]) -> Any:
         return self.driver.execute_cdp_cmd(name, words)
