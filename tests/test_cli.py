@@ -465,3 +465,13 @@ def _on_terminal(home: Path, arguments: list[str], seconds: float) -> Iterator[s
         except OSError:  # the other end is closed
             break
     os.close(parent)
+
+
+def test_the_program_ends_when_all_is_said_and_exit_handlers_have_run() -> None:
+    script = (
+        "import atexit, sys; from diagnoser.__main__ import main; atexit.register(print, 'handled');"
+        "sys.argv = ['diagnose', '--version']; main(); print('goes on')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1:] == ["handled"]

@@ -19,7 +19,11 @@ _MISSING = lazily(r"(?<!\()\?")
 _MOST_MISSING = 4
 # A group that is repeated may take a text in as many ways as it has parts.
 _GROUPS = lazily(r"\)[*+?{]")
+# What means something else in the other library, or may one day: named classes, sets in sets, almost equal texts.
+_OTHERWISE = lazily(r"\[\[|--|&&|~~|\|\||\{(?!\d)")
 _NAMES = lazily(r"\(\?P<(\w+)>")
+# As many open ends as are watched in any case.
+_WATCHED = 2
 
 
 class Search:
@@ -31,7 +35,7 @@ class Search:
         self.pattern = pattern
         names = _NAMES.findall(pattern)
         # Of alternatives several may have a field: for Python's own library a name stands once.
-        known = open_ended <= 1 and len(set(names)) == len(names)
+        known = open_ended < _WATCHED and len(set(names)) == len(names)
         self._free = -1 if not known else SHORT if open_ended else LONG
         self._quick: Any = None
         self._bounded: Any = None
@@ -55,10 +59,12 @@ class Search:
 @lru_cache(maxsize=1024)
 def search_of(pattern: str) -> Search:
     """Return the search of a regular expression that somebody wrote."""
+    if _OTHERWISE.search(pattern):
+        return Search(pattern, _WATCHED)
     open_ended = len(_REPEATS.findall(pattern)) + len(_GROUPS.findall(pattern))
-    search = Search(pattern, open_ended + len(_MISSING.findall(pattern)) // (_MOST_MISSING + 1) * 2)
+    search = Search(pattern, open_ended + len(_MISSING.findall(pattern)) // (_MOST_MISSING + 1) * _WATCHED)
     try:
         re.compile(pattern)
     except (re.error, RecursionError):  # one that only the other library understands
-        return Search(pattern, 2)
+        return Search(pattern, _WATCHED)
     return search
